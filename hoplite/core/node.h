@@ -1,0 +1,74 @@
+// One node's whole protocol state: the thing that a driver holds.
+//
+// A node routes each event to its machines: the objects held here
+// (LocalObjects), this node's part in reductions (ReduceMember), the shards of
+// the directory that it hosts (ObjectDirectory), and on the head the
+// membership (Head). They do not know each other.
+//
+// Thread safety: none; one thread at a time.
+
+#ifndef HOPLITE_CORE_NODE_H_
+#define HOPLITE_CORE_NODE_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "hoplite/core/command.h"
+#include "hoplite/core/config.h"
+#include "hoplite/core/event.h"
+
+namespace hoplite {
+
+// An object on this node, as `hoplite status` shows it.
+struct LocalObjectStatus {
+  ObjectId object;
+  Generation generation;
+  std::uint64_t size = 0;
+  std::string state;        // "putting", "asking", "fetching", "complete", …
+  NodeRef server;           // whom it is fetched from, or none
+  std::uint32_t gets = 0;   // requests that wait for it
+  std::uint32_t pulls = 0;  // peers that it is streamed to
+};
+struct NodeStatus {
+  NodeRef self;
+  bool is_head = false;
+  std::vector<Member> members;
+  std::vector<ShardAssignment> shards;     // the whole map
+  std::vector<LocalObjectStatus> objects;  // on this node
+  std::uint64_t directory_records = 0;     // in the shards hosted here
+  std::uint64_t requests_waiting = 0;
+  std::uint64_t transfers_under_way = 0;   // pulls into this node
+  std::uint64_t reductions_under_way = 0;  // coordinated here
+  absl::Duration latency;                  // L, as measured
+  double bytes_per_second = 0;             // B, as measured
+};
+
+class Node {
+ public:
+  explicit Node(NodeConfig config);
+  ~Node();
+  Node(Node&&) noexcept;
+
+  // Appends to `out` what is to be done. REQUIRES: `now` never decreases.
+  void Handle(absl::Time now, const Event& event, Commands& out);
+  // A call that comes too early, or twice, is harmless.
+  void HandleTimeout(absl::Time now, Commands& out);
+  // When HandleTimeout is wanted; may change after any call.
+  std::optional<absl::Time> NextTimeout() const;
+
+  NodeStatus Status() const;
+  // Empty where every invariant of this node's state holds; else the first
+  // that does not, in words.
+  std::string CheckInvariants() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace hoplite
+
+#endif  // HOPLITE_CORE_NODE_H_

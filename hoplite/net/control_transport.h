@@ -1,0 +1,78 @@
+// Carries control messages between nodes, in order, in batches.
+//
+// A node keeps one stream to the head and, from first use, one to each node
+// that it sends to. Each direction between two nodes stays on one stream until
+// that breaks, so the messages of one sender to one receiver arrive in order
+// and at most once. What is lost with a broken stream is sent again by the
+// core, not here.
+//
+// Not responsible for: what messages mean; bytes of objects (data_plane.h).
+// Thread safety: thread-safe. Callbacks come from the transport's own threads,
+// one at a time for each peer, and may call Send.
+
+#ifndef HOPLITE_NET_CONTROL_TRANSPORT_H_
+#define HOPLITE_NET_CONTROL_TRANSPORT_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "hoplite/core/event.h"
+
+namespace hoplite {
+
+// What a new member is told: its identity and its cluster.
+struct Welcome {
+  ClusterId cluster;
+  Member self;
+  std::vector<Member> members;  // all living ones, the new one included
+  ShardMap shard_map;
+};
+
+class ControlTransport {
+ public:
+  // MessageReceived, PeerLost, JoinRequested, LatencyMeasured.
+  using EventSink = std::function<void(Event)>;
+
+  // Stops as Shutdown does.
+  virtual ~ControlTransport() = default;
+
+  // host:port where this node listens, with the real port.
+  virtual std::string address() const = 0;
+
+  // Asks the head at `head_address` to take this node in; blocks.
+  // Errors: kUnavailable (naming the address and the reason) where the head
+  // cannot be reached, kDeadlineExceeded, kFailedPrecondition where it is no
+  // head or speaks another protocol version.
+  virtual absl::StatusOr<Welcome> Join(absl::string_view head_address,
+                                       absl::string_view data_address,
+                                       absl::Time deadline) = 0;
+
+  // Gives this node its identity, and the sink for all that arrives. Nothing
+  // but joins is sent or taken before. REQUIRES: called once.
+  virtual void Start(ClusterId cluster, NodeRef self, EventSink sink) = 0;
+
+  // Answers a JoinRequested by its token.
+  virtual void Admit(std::uint64_t token, const Welcome& welcome) = 0;
+
+  // From now on the member is reached at its address. What was sent to it
+  // before it was known goes out now.
+  virtual void Learn(const Member& member) = 0;
+  // Cuts the streams of this incarnation and refuses new ones.
+  virtual void Forget(NodeRef member) = 0;
+
+  // Queues a message; never blocks. To this node itself: delivered through the
+  // sink like any other. To a node that is not (yet) known: kept until Learn.
+  virtual void Send(NodeRef to, const Message& message) = 0;
+
+  // Ends every stream; no callback comes after it has returned. Bounded: at
+  // most a second.
+  virtual void Shutdown() = 0;
+};
+
+}  // namespace hoplite
+
+#endif  // HOPLITE_NET_CONTROL_TRANSPORT_H_
