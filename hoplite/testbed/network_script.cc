@@ -23,8 +23,10 @@ std::string Batch(absl::string_view command, absl::string_view lines) {
   return absl::StrCat(command, " -batch - <<'END'\n", lines, "END\n");
 }
 
+// `content` may hold batches, so it ends with another word than they do.
 std::string File(absl::string_view path, absl::string_view content) {
-  return absl::StrCat("cat >", path, " <<'END'\n", content, "END\n");
+  return absl::StrCat("cat >", path, " <<'END_OF_FILE'\n", content,
+                      "END_OF_FILE\n");
 }
 
 // One run of the host's own part for each host, all at once; any that fails
