@@ -98,14 +98,26 @@ std::string HostsFile(const NetworkPlan& plan) {
   return result;
 }
 
+// The congestion control belongs to the routes: as a namespace's default an
+// ordinary user may only name those that the machine allows everybody.
 std::string HostAddressLines(const NetworkPlan& plan, int host) {
-  std::string result =
-      absl::StrCat("address add ", HostAddress(host), "/16 dev eth0\n");
+  const std::string control =
+      plan.congestion_control.empty()
+          ? "\n"
+          : absl::StrCat(" congctl ", plan.congestion_control, "\n");
+  std::string result = absl::StrFormat(
+      "link set lo up\n"
+      "link set eth0 up\n"
+      "address add %1$s/16 dev eth0 noprefixroute\n"
+      "route add 10.77.0.0/16 dev eth0 src %1$s%2$s",
+      HostAddress(host), control);
   if (plan.ipv6) {
-    absl::StrAppend(&result, "address add ", HostAddress6(host),
-                    "/64 dev eth0 nodad\n");
+    absl::StrAppendFormat(&result,
+                          "address add %s/64 dev eth0 nodad noprefixroute\n"
+                          "route add fd77::/64 dev eth0%s",
+                          HostAddress6(host), control);
   }
-  return absl::StrCat(result, "link set lo up\nlink set eth0 up\n");
+  return result;
 }
 
 // $1 is the host's number.
@@ -119,10 +131,6 @@ std::string OnHost(const NetworkPlan& plan) {
     absl::StrAppend(&result, "  echo 1 >ipv6/conf/eth0/disable_ipv6\n");
   }
   absl::StrAppend(&result, "fi\n");
-  if (!plan.congestion_control.empty()) {
-    absl::StrAppend(&result, "echo ", plan.congestion_control,
-                    " >ipv4/tcp_congestion_control\n");
-  }
   return absl::StrCat(result, "ip -batch /run/testbed/host$1\n",
                       Batch("tc", Shape(plan, "add", "eth0")));
 }

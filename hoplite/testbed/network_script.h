@@ -43,7 +43,7 @@ std::uint64_t LargestSegment(std::uint64_t bucket_bytes, int mtu);
 std::uint64_t SmallestBucket(int mtu);
 
 // Makes the hosts' networks, their links to one bridge and their names.
-// Prints the congestion control in use as its last line.
+// Prints the kernel's default congestion control.
 std::string SetUpScript(const NetworkPlan& plan);
 
 // Gives all links of a network with a rate the plan's bucket and queue.

@@ -72,7 +72,7 @@ absl::Status ScriptFailure(absl::string_view errors) {
                      "iproute2) and nsenter (package util-linux): ",
                      errors));
   }
-  if (absl::StrContains(errors, "tcp_congestion_control")) {
+  if (absl::StrContains(errors, "congestion algorithm")) {
     return absl::InvalidArgumentError(
         absl::StrCat("the kernel does not have this congestion control; see "
                      "/proc/sys/net/ipv4/tcp_available_congestion_control: ",
@@ -99,7 +99,9 @@ absl::StatusOr<std::unique_ptr<Testbed>> Testbed::Create(
       const std::string output,
       testbed->RunScript(SetUpScript(testbed->PlanFor(options.bucket_bytes))));
   testbed->congestion_control_ =
-      std::string(absl::StripAsciiWhitespace(output));
+      options.congestion_control.empty()
+          ? std::string(absl::StripAsciiWhitespace(output))
+          : options.congestion_control;
   return testbed;
 }
 
