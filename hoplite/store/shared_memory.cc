@@ -24,8 +24,9 @@ namespace {
 
 // Left for everything else on the machine: page tables, programs.
 constexpr std::uint64_t kHeadroomBytes = std::uint64_t{64} << 20;
-// What is reserved between two looks at what the machine has left.
-constexpr std::uint64_t kReserveBytes = std::uint64_t{256} << 20;
+// What is reserved between two looks at what the machine has left; a signal
+// makes the kernel undo the piece at hand.
+constexpr std::uint64_t kReserveBytes = std::uint64_t{16} << 20;
 // What is touched between two looks at the stop token.
 constexpr std::uint64_t kTouchBytes = std::uint64_t{4} << 20;
 
