@@ -1,16 +1,13 @@
 #include "hoplite/testbed/child_process.h"
 
-#include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "hoplite/base/check.h"
 
 namespace hoplite::testbed {
@@ -70,21 +67,6 @@ absl::StatusOr<int> ChildProcess::Wait(absl::Time deadline) {
       return absl::DeadlineExceededError(
           absl::StrCat("process ", pid_, " still runs"));
     }
-  }
-}
-
-bool WaitUntilReadable(int descriptor, absl::Time deadline) {
-  while (true) {
-    int milliseconds = -1;
-    if (deadline != absl::InfiniteFuture()) {
-      const absl::Duration left = std::clamp(
-          deadline - absl::Now(), absl::ZeroDuration(), absl::Hours(1));
-      milliseconds = static_cast<int>(
-          absl::ToInt64Milliseconds(left + absl::Microseconds(999)));
-    }
-    pollfd entry = {.fd = descriptor, .events = POLLIN, .revents = 0};
-    if (poll(&entry, 1, milliseconds) > 0) return true;
-    if (absl::Now() >= deadline) return false;
   }
 }
 

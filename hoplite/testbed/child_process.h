@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "hoplite/base/mutex.h"
-#include "hoplite/testbed/launch.h"
+#include "hoplite/testbed/descriptor.h"
 
 namespace hoplite::testbed {
 
@@ -53,10 +53,6 @@ class ChildProcess {
   // While it has none, `pid_` cannot stand for another process.
   std::optional<int> status_ ABSL_GUARDED_BY(mutex_);
 };
-
-// Waits until `descriptor` can be read or its other end is closed; false
-// where the deadline passes first.
-bool WaitUntilReadable(int descriptor, absl::Time deadline);
 
 }  // namespace hoplite::testbed
 

@@ -18,7 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "hoplite/testbed/child_process.h"
-#include "hoplite/testbed/launch.h"
+#include "hoplite/testbed/descriptor.h"
 
 namespace hoplite::testbed {
 

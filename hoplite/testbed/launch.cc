@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,7 +19,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "hoplite/base/status_macros.h"
+#include "hoplite/testbed/descriptor.h"
 
 extern char** environ;
 
@@ -264,48 +265,6 @@ absl::StatusOr<Descriptor> CopyAboveStandard(int number) {
 }
 
 }  // namespace
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  if (this != &other) {
-    Close();
-    number_ = std::exchange(other.number_, -1);
-  }
-  return *this;
-}
-
-void Descriptor::Close() {
-  if (is_open()) close(std::exchange(number_, -1));
-}
-
-absl::StatusOr<PipeEnds> MakePipe() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("cannot make a pipe: ", std::strerror(errno)));
-  }
-  return PipeEnds{.read = Descriptor(ends[0]), .write = Descriptor(ends[1])};
-}
-
-absl::StatusOr<Descriptor> MakeMemoryFile(absl::string_view content) {
-  Descriptor file(memfd_create("testbed", MFD_CLOEXEC));
-  if (!file.is_open() || pwrite(file.number(), content.data(), content.size(),
-                                0) != static_cast<ssize_t>(content.size())) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("cannot make a file in memory: ", std::strerror(errno)));
-  }
-  return file;
-}
-
-std::string MemoryFileText(int file) {
-  std::string text;
-  char part[4096];
-  while (true) {
-    const ssize_t size =
-        pread(file, part, sizeof(part), static_cast<off_t>(text.size()));
-    if (size <= 0) return text;
-    text.append(part, static_cast<std::size_t>(size));
-  }
-}
 
 absl::StatusOr<pid_t> Launch(const LaunchRequest& request) {
   if (request.arguments.empty()) {

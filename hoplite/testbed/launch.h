@@ -19,49 +19,11 @@
 #include <sys/types.h>
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 
 namespace hoplite::testbed {
-
-// Closes its descriptor when it goes; -1 is none.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept
-      : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor() { Close(); }
-
-  int number() const { return number_; }
-  bool is_open() const { return number_ >= 0; }
-  void Close();
-
- private:
-  int number_ = -1;
-};
-
-struct PipeEnds {
-  Descriptor read;
-  Descriptor write;
-};
-
-// Both ends are closed on exec.
-//
-// Errors: kResourceExhausted without free descriptors.
-absl::StatusOr<PipeEnds> MakePipe();
-
-// An empty file in memory, closed on exec, positioned at its begin.
-//
-// Errors: kResourceExhausted without free descriptors or memory.
-absl::StatusOr<Descriptor> MakeMemoryFile(absl::string_view content);
-
-// The whole content of a memory file, wherever it is positioned.
-std::string MemoryFileText(int file);
 
 struct LaunchRequest {
   // The first is the program: a path, or a name looked up in PATH and then in

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "hoplite/base/check.h"
 #include "hoplite/base/status_macros.h"
+#include "hoplite/testbed/launch.h"
 
 namespace hoplite::testbed {
 namespace {

@@ -36,8 +36,8 @@
 #include "absl/status/statusor.h"
 #include "hoplite/base/mutex.h"
 #include "hoplite/testbed/child_process.h"
+#include "hoplite/testbed/descriptor.h"
 #include "hoplite/testbed/host_process.h"
-#include "hoplite/testbed/launch.h"
 #include "hoplite/testbed/network_script.h"
 
 namespace hoplite::testbed {
