@@ -73,7 +73,7 @@ _CALLS = (
      r'\babsl::Now\s*\(|\w_clock::now\s*\(|\b(?:clock_gettime|gettimeofday)'
      r'\s*\(|\babsl::GetCurrentTimeNanos\b',
      r'hoplite/runtime/clock\.cc|hoplite/(testbed|cli)/|apps/|experiments/|'
-     r'.*_benchmark\.cc',
+     r'tests/|(?!hoplite/(base|core|sim)/).*_(test|benchmark)\.cc',
      'take the time as an argument, or ask hoplite/runtime/clock.h'),
     ('thread',
      r'\bstd::j?thread\b(?!::)|\bstd::async\b|\bpthread_create\b',
@@ -87,7 +87,7 @@ _CALLS = (
      'use std::make_unique, std::make_shared, std::construct_at, or '
      'std::unique_ptr<T>(new T(...)) where the constructor is private'),
     ('delete',
-     r'\bdelete\s*(?:\[\s*\])?\s*[\w:(*]',
+     r'\bdelete\b\s*(?:\[\s*\])?\s*[\w:(*]',
      r'^$',
      'let a std::unique_ptr or a container own it'),
     ('string-view',

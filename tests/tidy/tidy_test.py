@@ -141,6 +141,7 @@ class TidyTest(unittest.TestCase):
                 ('net', 'std::thread worker;'),
                 ('testbed', 'auto now = absl::Now();'),
                 ('core', 'void Renew(); Thing(const Thing&) = delete;'),
+                ('wire', 'void F(Message m) { m.delete_(3); }'),
                 ('core', '// A new text may say absl::Now() and delete it.'),
                 ('core', 'const char* text = "sleep(1)";'),
                 ('core', 'auto p = std::unique_ptr<Thing>(new Thing(3));'),
@@ -148,6 +149,17 @@ class TidyTest(unittest.TestCase):
                 ('base', 'auto n = std::thread::hardware_concurrency();')):
             with self.subTest(line=line):
                 self.assert_clean(_source(line + '\n', layer))
+
+    def test_only_tests_of_what_acts_read_the_clock(self):
+        for layer in ('store', 'core'):
+            files = _tree(layer, files={
+                f'hoplite/{layer}/thing_test.cc': 'auto now = absl::Now();\n',
+                f'hoplite/{layer}/BUILD.bazel': _BUILD.format('')
+                + 'hoplite_cc_test(name = "thing_test")\n'})
+            if layer == 'core':
+                self.assert_found('clock', files)
+            else:
+                self.assert_clean(files)
 
     def test_a_reason_silences_a_finding_and_nothing_else_does(self):
         line = 'auto now = absl::Now();'
