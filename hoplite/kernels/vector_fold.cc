@@ -10,8 +10,9 @@
 #include "hoplite/base/reduction.h"
 #include "hoplite/kernels/integer_division.h"
 
-// Whatever vector_fold.inc includes has to be included above: what stands
-// between the attributes below is compiled for processors that have the set.
+// What vector_fold.inc needs is included here: an inline function that stood
+// between the attributes below could end up in the whole program, compiled for
+// a processor that has the set.
 
 #if defined(__x86_64__)
 #define HOPLITE_HAS_X86_SETS 1
