@@ -13,38 +13,14 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/time/time.h"
 #include "hoplite/core/command.h"
 #include "hoplite/core/config.h"
 #include "hoplite/core/event.h"
+#include "hoplite/core/node_status.h"
 
 namespace hoplite {
-
-// An object on this node, as `hoplite status` shows it.
-struct LocalObjectStatus {
-  ObjectId object;
-  Generation generation;
-  std::uint64_t size = 0;
-  std::string state;        // "putting", "asking", "fetching", "complete", …
-  NodeRef server;           // whom it is fetched from, or none
-  std::uint32_t gets = 0;   // requests that wait for it
-  std::uint32_t pulls = 0;  // peers that it is streamed to
-};
-struct NodeStatus {
-  NodeRef self;
-  bool is_head = false;
-  std::vector<Member> members;
-  std::vector<ShardAssignment> shards;     // the whole map
-  std::vector<LocalObjectStatus> objects;  // on this node
-  std::uint64_t directory_records = 0;     // in the shards hosted here
-  std::uint64_t requests_waiting = 0;
-  std::uint64_t transfers_under_way = 0;   // pulls into this node
-  std::uint64_t reductions_under_way = 0;  // coordinated here
-  absl::Duration latency;                  // L, as measured
-  double bytes_per_second = 0;             // B, as measured
-};
 
 class Node {
  public:

@@ -7,6 +7,8 @@ COPTS = [
     "-Wmissing-declarations",
     "-Wnon-virtual-dtor",
     "-Wvla",
+    # Designated initialisers name what differs from the defaults.
+    "-Wno-missing-field-initializers",
 ]
 
 def hoplite_cc_library(name, **kwargs):

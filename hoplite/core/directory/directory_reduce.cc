@@ -1,0 +1,345 @@
+// The part of ObjectDirectory that reductions need: their targets' records,
+// and news of sources to whoever watches them.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/btree_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "hoplite/base/check.h"
+#include "hoplite/core/directory/object_directory.h"
+
+namespace hoplite {
+namespace {
+
+// Payloads of one SourceNews: a batch of messages is bounded.
+constexpr std::uint64_t kNewsPayloadBytesMax = 512 << 10;
+
+}  // namespace
+
+using command::Send;
+
+ReduceCoordinator::Context ObjectDirectory::MakeContext(Commands& out) {
+  return {.self = self_,
+          .shard_map = shard_map_,
+          .link = link_,
+          .generation_counter = generation_counter_,
+          .out = out};
+}
+
+std::string ObjectDirectory::WhyInvalid(const message::ReduceAsk& ask) const {
+  if (ask.count == 0 || ask.count > ask.sources.size()) {
+    return absl::StrFormat("count is %d, of %d sources", ask.count,
+                           ask.sources.size());
+  }
+  if (!Supports(ask.op, ask.type)) {
+    return absl::StrFormat("%s is not defined for %s", ToString(ask.op),
+                           ToString(ask.type));
+  }
+  const absl::btree_set<ObjectId> distinct(ask.sources.begin(),
+                                           ask.sources.end());
+  if (distinct.size() != ask.sources.size()) {
+    return "a source is named twice";
+  }
+  if (distinct.contains(ask.target)) return "the target is one of its sources";
+  for (const ObjectId& source : ask.sources) {
+    auto other = reductions_.find(source);
+    if (other != reductions_.end() && other->second.HasSource(ask.target)) {
+      return absl::StrFormat("source %s is itself reduced from the target",
+                             source.ToHex());
+    }
+  }
+  return "";
+}
+
+void ObjectDirectory::On(absl::Time, NodeRef from,
+                         const message::ReduceAsk& ask, Commands& out) {
+  ReduceCoordinator::Context context = MakeContext(out);
+  const auto refuse = [&](absl::StatusCode code, std::string reason) {
+    ReduceCoordinator::Answer(from, ask.target, ask.request, code,
+                              std::move(reason), {}, context);
+  };
+  auto known = reductions_.find(ask.target);
+  if (known != reductions_.end()) {
+    if (!known->second.IsSameRequest(ask)) {
+      refuse(absl::StatusCode::kAlreadyExists,
+             "the target is made by another reduction");
+      return;
+    }
+    known->second.AddCaller(from, ask.request, context);
+    return;
+  }
+  if (std::string why = WhyInvalid(ask); !why.empty()) {
+    refuse(absl::StatusCode::kInvalidArgument, std::move(why));
+    return;
+  }
+  ObjectRecord& record = ShardOf(ask.target).records[ask.target];
+  if (record.deleted) {
+    refuse(absl::StatusCode::kNotFound, "the target was deleted");
+    return;
+  }
+  if (record.exists()) {
+    refuse(absl::StatusCode::kAlreadyExists, "the target was put already");
+    return;
+  }
+  auto [it, inserted] = reductions_.try_emplace(
+      ask.target, ReduceCoordinator(At(ask.target), ask));
+  it->second.AddCaller(from, ask.request, context);
+  it->second.Watch(context);
+}
+
+void ObjectDirectory::On(absl::Time, NodeRef from,
+                         const message::WatchSources& watch, Commands& out) {
+  message::SourceNews news{.target = watch.target};
+  std::uint64_t payload_bytes = 0;
+  for (const message::WatchEntry& entry : watch.entries) {
+    ObjectRecord& record = ShardOf(entry.object).records[entry.object];
+    const ObjectRecord::Watcher watcher{watch.target, from};
+    if (std::ranges::find(record.watchers, watcher) == record.watchers.end()) {
+      record.watchers.push_back(watcher);
+    }
+    std::optional<message::SourceEntry> source =
+        DescribeSource(entry.object, record);
+    if (!source.has_value()) continue;
+    if (source->payload != nullptr) payload_bytes += source->payload->size();
+    news.entries.push_back(*std::move(source));
+    if (payload_bytes > kNewsPayloadBytesMax) {
+      out.push_back(Send{from, std::move(news)});
+      news = {.target = watch.target};
+      payload_bytes = 0;
+    }
+  }
+  if (!news.entries.empty()) out.push_back(Send{from, std::move(news)});
+}
+
+std::optional<message::SourceEntry> ObjectDirectory::DescribeSource(
+    const ObjectId& object, const ObjectRecord& record) const {
+  message::SourceEntry entry{.object = object};
+  auto reduction = reductions_.find(object);
+  if (record.deleted ||
+      (reduction != reductions_.end() &&
+       reduction->second.state() == ReduceCoordinator::State::kFailed)) {
+    entry.state = message::SourceState::kGone;
+    return entry;
+  }
+  if (!record.ready()) return std::nullopt;
+  entry.state = record.final ? message::SourceState::kFinal
+                             : message::SourceState::kReady;
+  entry.generation = record.generation;
+  entry.size = record.size;
+  entry.payload = record.payload;
+  const Copy* best = nullptr;
+  for (const auto& [id, copy] : record.copies) {
+    if (!copy.complete && !copy.producer) continue;
+    if (best == nullptr || (copy.producer && !best->producer)) best = &copy;
+  }
+  if (best == nullptr) return std::nullopt;
+  entry.holder = best->node;
+  return entry;
+}
+
+void ObjectDirectory::NotifyWatchers(const ObjectId& object,
+                                     const ObjectRecord& record,
+                                     Commands& out) const {
+  if (record.watchers.empty()) return;
+  std::optional<message::SourceEntry> entry = DescribeSource(object, record);
+  if (!entry.has_value()) {
+    entry = message::SourceEntry{.object = object,
+                                 .state = message::SourceState::kGone};
+  }
+  for (const ObjectRecord::Watcher& watcher : record.watchers) {
+    out.push_back(Send{
+        watcher.coordinator,
+        message::SourceNews{.target = watcher.target, .entries = {*entry}}});
+  }
+}
+
+void ObjectDirectory::On(absl::Time, NodeRef from,
+                         const message::UnwatchSources& unwatch, Commands&) {
+  for (const message::WatchEntry& entry : unwatch.entries) {
+    ObjectRecord* record = FindRecord(entry.object);
+    if (record == nullptr) continue;
+    std::erase(record->watchers, ObjectRecord::Watcher{unwatch.target, from});
+    EraseIfEmpty(entry.object);
+  }
+}
+
+void ObjectDirectory::On(absl::Time, NodeRef, const message::SourceNews& news,
+                         Commands& out) {
+  auto reduction = reductions_.find(news.target);
+  if (reduction == reductions_.end()) return;
+  ReduceCoordinator::Context context = MakeContext(out);
+  for (const message::SourceEntry& entry : news.entries) {
+    reduction->second.OnNews(entry, context);
+  }
+  Settle(news.target, out);
+}
+
+void ObjectDirectory::On(absl::Time, NodeRef from,
+                         const message::AssignmentFailed& failed,
+                         Commands& out) {
+  auto reduction = reductions_.find(failed.target);
+  if (reduction == reductions_.end()) return;
+  ReduceCoordinator::Context context = MakeContext(out);
+  reduction->second.OnAssignmentFailed(from, failed, context);
+  Settle(failed.target, out);
+}
+
+void ObjectDirectory::OnFolded(absl::Time, const event::PayloadsFolded& folded,
+                               Commands& out) {
+  auto reduction = reductions_.find(folded.target);
+  if (reduction == reductions_.end() ||
+      reduction->second.target_generation() != folded.generation) {
+    return;
+  }
+  ObjectRecord& record = ShardOf(folded.target).records[folded.target];
+  const TransferPlan plan =
+      PlanBroadcast(folded.payload->size(), node_count_, link_);
+  record.generation = folded.generation;
+  record.size = folded.payload->size();
+  record.frame_bytes = plan.frame_bytes;
+  record.degree = plan.degree;
+  record.payload = folded.payload;
+  record.streams = true;
+  KeepPayload(folded.target, folded.payload);
+  ReduceCoordinator::Context context = MakeContext(out);
+  reduction->second.OnFolded(context);
+  Settle(folded.target, out);
+}
+
+void ObjectDirectory::Settle(const ObjectId& target, Commands& out) {
+  auto it = reductions_.find(target);
+  HOPLITE_CHECK(it != reductions_.end());
+  const ReduceCoordinator& reduction = it->second;
+  ObjectRecord& record = ShardOf(target).records[target];
+  switch (reduction.state()) {
+    case ReduceCoordinator::State::kRunning: {
+      if (!reduction.root().has_value() || record.exists()) return;
+      const NodeRef root = *reduction.root();
+      record.generation = reduction.target_generation();
+      record.size = reduction.size();
+      record.frame_bytes = reduction.frame_bytes();
+      record.degree = PlanBroadcast(record.size, node_count_, link_).degree;
+      record.streams = true;
+      record.copies[root.node] = Copy{.node = root, .producer = true};
+      record.RemoveWaiting(root);
+      NotifyWatchers(target, record, out);
+      ServeWaiting(target, record, out);
+      return;
+    }
+    case ReduceCoordinator::State::kFinal:
+      if (!record.final) MakeFinal(target, record, out);
+      return;
+    case ReduceCoordinator::State::kFailed:
+      if (record.exists() || !record.waiting.empty()) {
+        Lose(target, record, reduction.code(), reduction.reason(), out);
+      } else {
+        NotifyWatchers(target, record, out);
+      }
+      return;
+  }
+}
+
+void ObjectDirectory::MakeFinal(const ObjectId& target, ObjectRecord& record,
+                                Commands& out) {
+  record.final = true;
+  record.sealed = true;
+  for (const auto& [id, copy] : record.copies) {
+    out.push_back(
+        Send{copy.node, message::Final{.at = At(target),
+                                       .object = target,
+                                       .generation = record.generation}});
+  }
+  if (record.payload != nullptr && record.copies.empty()) {
+    // The host's store keeps what has no other copy yet.
+    SendInline(target, record, self_, AskNumber(), out);
+  }
+  NotifyWatchers(target, record, out);
+  ServeWaiting(target, record, out);
+}
+
+// --- Losses. ----------------------------------------------------------------
+
+void ObjectDirectory::OnNodeLost(absl::Time, NodeRef node, Commands& out) {
+  for (auto& [id, reduction] : reductions_) {
+    if (reduction.state() != ReduceCoordinator::State::kRunning) continue;
+    ReduceCoordinator::Context context = MakeContext(out);
+    reduction.OnNodeLost(node, context);
+    if (reduction.state() == ReduceCoordinator::State::kFailed) {
+      Settle(id, out);
+    }
+  }
+  for (auto& [shard_id, shard] : shards_) {
+    std::vector<ObjectId> touched;
+    for (auto& [object, record] : shard.records) {
+      std::erase_if(record.waiting,
+                    [&](const auto& ask) { return ask.node == node; });
+      std::erase_if(record.puts,
+                    [&](const auto& put) { return put.first == node; });
+      std::erase_if(record.watchers, [&](const auto& watcher) {
+        return watcher.coordinator == node;
+      });
+      std::erase(record.dropping, node);
+      if (record.deleted) FinishDelete(object, record, out);
+      record.Erase(node, loads_);
+      touched.push_back(object);
+    }
+    for (const ObjectId& object : touched) {
+      ObjectRecord& record = shard.records[object];
+      if (record.exists() && !record.recoverable()) {
+        const bool unsealed = !record.sealed && !reductions_.contains(object);
+        Lose(
+            object, record,
+            unsealed ? absl::StatusCode::kAborted : absl::StatusCode::kDataLoss,
+            unsealed ? "its writer was lost before Seal"
+                     : absl::StrCat("its last copy was lost with ",
+                                    ToString(node.node)),
+            out);
+      } else {
+        ServeWaiting(object, record, out);
+      }
+      EraseIfEmpty(object);
+    }
+  }
+}
+
+void ObjectDirectory::OnShardMoved(ShardId shard, Commands& out) {
+  ReduceCoordinator::Context context = MakeContext(out);
+  for (auto& [id, reduction] : reductions_) {
+    if (reduction.state() == ReduceCoordinator::State::kRunning) {
+      reduction.Watch(context, shard);
+    }
+  }
+}
+
+std::uint64_t ObjectDirectory::record_count() const {
+  std::uint64_t count = 0;
+  for (const auto& [id, shard] : shards_) count += shard.records.size();
+  return count;
+}
+
+std::uint64_t ObjectDirectory::reductions_under_way() const {
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(reductions_, [](const auto& entry) {
+        return entry.second.state() == ReduceCoordinator::State::kRunning;
+      }));
+}
+
+std::string ObjectDirectory::CheckInvariants() const {
+  ServingLoads loads;
+  for (const auto& [shard_id, shard] : shards_) {
+    for (const auto& [object, record] : shard.records) {
+      if (std::string why = record.CheckInvariants(); !why.empty()) {
+        return absl::StrCat("record of ", object.ToHex(), ": ", why);
+      }
+      for (const auto& [id, copy] : record.copies) {
+        if (copy.serving > 0) loads[id] += copy.serving;
+      }
+    }
+  }
+  if (loads != loads_) return "the loads differ from the records' sum";
+  return "";
+}
+
+}  // namespace hoplite

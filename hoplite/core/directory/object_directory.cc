@@ -1,0 +1,459 @@
+#include "hoplite/core/directory/object_directory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "hoplite/base/check.h"
+#include "hoplite/core/broadcast/server_selector.h"
+
+namespace hoplite {
+
+using command::Send;
+
+ObjectDirectory::ObjectDirectory(const NodeConfig& config,
+                                 const ShardMap& shard_map)
+    : self_(config.self),
+      schedule_(config.schedule),
+      shard_map_(shard_map),
+      random_(config.seed) {}
+
+void ObjectDirectory::Open(ShardRef at) {
+  shards_.insert_or_assign(at.shard, Shard{.at = at});
+}
+
+bool ObjectDirectory::CloseIfEmpty(ShardId shard) {
+  auto it = shards_.find(shard);
+  if (it == shards_.end()) return true;
+  if (!it->second.records.empty()) return false;
+  shards_.erase(it);
+  return true;
+}
+
+std::optional<Epoch> ObjectDirectory::HostedEpoch(ShardId shard) const {
+  auto it = shards_.find(shard);
+  if (it == shards_.end()) return std::nullopt;
+  return it->second.at.epoch;
+}
+
+ObjectDirectory::Shard& ObjectDirectory::ShardOf(const ObjectId& object) {
+  auto it = shards_.find(object.shard());
+  HOPLITE_CHECK(it != shards_.end());
+  return it->second;
+}
+
+ObjectRecord* ObjectDirectory::FindRecord(const ObjectId& object) {
+  auto shard = shards_.find(object.shard());
+  if (shard == shards_.end()) return nullptr;
+  auto it = shard->second.records.find(object);
+  return it == shard->second.records.end() ? nullptr : &it->second;
+}
+
+ShardRef ObjectDirectory::At(const ObjectId& object) const {
+  auto it = shards_.find(object.shard());
+  HOPLITE_CHECK(it != shards_.end());
+  return it->second.at;
+}
+
+void ObjectDirectory::EraseIfEmpty(const ObjectId& object) {
+  Records& records = ShardOf(object).records;
+  auto it = records.find(object);
+  if (it != records.end() && it->second.empty() &&
+      !reductions_.contains(object)) {
+    records.erase(it);
+  }
+}
+
+// --- Receivers. -------------------------------------------------------------
+
+void ObjectDirectory::On(absl::Time, NodeRef from, const message::Ask& ask,
+                         Commands& out) {
+  ObjectRecord& record = ShardOf(ask.object).records[ask.object];
+  record.RemoveWaiting(from);
+  if (record.deleted) {
+    out.push_back(
+        Send{from, message::Refusal{.at = At(ask.object),
+                                    .object = ask.object,
+                                    .ask = ask.ask,
+                                    .code = absl::StatusCode::kNotFound,
+                                    .reason = "it was deleted"}});
+    return;
+  }
+  Copy* copy = record.Find(from);
+  if (copy != nullptr) {
+    if (copy->producer && !copy->complete) return;  // it makes the bytes itself
+    if (copy->ask == ask.ask && RepeatAnswer(ask.object, record, *copy, out)) {
+      return;
+    }
+    if (ask.held == record.generation && ask.begin > 0) {
+      record.FreeServer(*copy, loads_);
+      copy->complete = false;
+    } else {
+      record.Erase(from, loads_);
+    }
+  }
+  const ObjectRecord::WaitingAsk waiting{from, ask.ask, ask.lost};
+  if (!Answer(ask.object, record, waiting, out)) {
+    record.waiting.push_back(waiting);
+  }
+  // An erased copy may have freed a slot that someone waits for.
+  ServeWaiting(ask.object, record, out);
+}
+
+bool ObjectDirectory::RepeatAnswer(const ObjectId& object, ObjectRecord& record,
+                                   Copy& copy, Commands& out) {
+  if (copy.server) {
+    SendGrant(object, record, copy, out);
+    return true;
+  }
+  if (!copy.complete || record.payload == nullptr) return false;
+  SendInline(object, record, copy.node, copy.ask, out);
+  return true;
+}
+
+bool ObjectDirectory::Answer(const ObjectId& object, ObjectRecord& record,
+                             const ObjectRecord::WaitingAsk& ask,
+                             Commands& out) {
+  if (!record.exists()) return false;
+  if (record.payload != nullptr && record.final) {
+    SendInline(object, record, ask.node, ask.ask, out);
+    return true;
+  }
+  Copy* server = schedule_ == Schedule::kPlain
+                     ? DrawCompleteCopy(record, ask.node, random_)
+                     : SelectServer(record, ask.node, ask.lost, loads_);
+  if (server == nullptr) return false;
+  Copy& copy = record.copies[ask.node.node];
+  if (copy.node != ask.node) copy = Copy{.node = ask.node};
+  copy.ask = ask.ask;
+  copy.sequence = ++sequence_;
+  record.TakeServer(copy, *record.Find(server->node), loads_);
+  SendGrant(object, record, copy, out);
+  return true;
+}
+
+void ObjectDirectory::SendGrant(const ObjectId& object,
+                                const ObjectRecord& record, const Copy& copy,
+                                Commands& out) const {
+  out.push_back(
+      Send{copy.node, message::Grant{.at = At(object),
+                                     .object = object,
+                                     .ask = copy.ask,
+                                     .generation = record.generation,
+                                     .size = record.size,
+                                     .frame_bytes = record.frame_bytes,
+                                     .server = copy.server,
+                                     .final = record.final}});
+}
+
+void ObjectDirectory::SendInline(const ObjectId& object, ObjectRecord& record,
+                                 NodeRef to, AskNumber ask, Commands& out) {
+  Copy& copy = record.copies[to.node];
+  if (copy.node != to) copy = Copy{.node = to};
+  record.FreeServer(copy, loads_);
+  copy.ask = ask;
+  copy.complete = true;
+  out.push_back(Send{to, message::GrantInline{.at = At(object),
+                                              .object = object,
+                                              .ask = ask,
+                                              .generation = record.generation,
+                                              .payload = record.payload}});
+}
+
+void ObjectDirectory::ServeWaiting(const ObjectId& object, ObjectRecord& record,
+                                   Commands& out) {
+  std::deque<ObjectRecord::WaitingAsk> waiting;
+  waiting.swap(record.waiting);
+  for (const ObjectRecord::WaitingAsk& ask : waiting) {
+    if (!Answer(object, record, ask, out)) record.waiting.push_back(ask);
+  }
+}
+
+void ObjectDirectory::On(absl::Time, NodeRef from,
+                         const message::Withdraw& withdraw, Commands& out) {
+  ObjectRecord* record = FindRecord(withdraw.object);
+  if (record == nullptr) return;
+  std::erase_if(record->waiting, [&](const ObjectRecord::WaitingAsk& waiting) {
+    return waiting.node == from && waiting.ask == withdraw.ask;
+  });
+  Copy* copy = record->Find(from);
+  if (copy != nullptr && copy->ask == withdraw.ask && !copy->producer) {
+    record->Erase(from, loads_);
+    ServeWaiting(withdraw.object, *record, out);
+  }
+  EraseIfEmpty(withdraw.object);
+}
+
+void ObjectDirectory::On(absl::Time, NodeRef from,
+                         const message::CopyComplete& complete, Commands& out) {
+  ObjectRecord* record = FindRecord(complete.object);
+  if (record == nullptr || record->generation != complete.generation) return;
+  Copy* copy = record->Find(from);
+  if (copy == nullptr) return;
+  record->FreeServer(*copy, loads_);
+  copy->complete = true;
+  auto reduction = reductions_.find(complete.object);
+  if (reduction != reductions_.end()) {
+    record->sealed = true;
+    ReduceCoordinator::Context context = MakeContext(out);
+    reduction->second.OnTargetComplete(complete.generation, context);
+    Settle(complete.object, out);
+  }
+  ServeWaiting(complete.object, *record, out);
+}
+
+// --- Writers. ---------------------------------------------------------------
+
+void ObjectDirectory::On(absl::Time, NodeRef from, const message::PutBegun& put,
+                         Commands& out) {
+  ObjectRecord& record = ShardOf(put.object).records[put.object];
+  const auto answer = [&](absl::StatusCode code) {
+    out.push_back(Send{from, message::PutAnswer{.at = At(put.object),
+                                                .object = put.object,
+                                                .generation = put.generation,
+                                                .code = code}});
+  };
+  if (record.exists() && record.generation == put.generation) {
+    answer(absl::StatusCode::kOk);
+  } else if (record.deleted) {
+    answer(absl::StatusCode::kNotFound);
+  } else if (record.sealed || reductions_.contains(put.object)) {
+    answer(absl::StatusCode::kAlreadyExists);
+  } else if (record.exists()) {
+    const bool queued = std::ranges::any_of(record.puts, [&](const auto& old) {
+      return old.second.generation == put.generation;
+    });
+    if (!queued) record.puts.emplace_back(from, put);
+  } else {
+    AcceptPut(from, put, record, out);
+  }
+}
+
+void ObjectDirectory::AcceptPut(NodeRef from, const message::PutBegun& put,
+                                ObjectRecord& record, Commands& out) {
+  const TransferPlan plan = PlanBroadcast(put.size, node_count_, link_);
+  record.generation = put.generation;
+  record.size = put.size;
+  record.frame_bytes = plan.frame_bytes;
+  record.degree = plan.degree;
+  record.streams = put.streams;
+  record.final = true;
+  record.payload = put.sealed ? put.payload : nullptr;
+  record.copies[from.node] = Copy{.node = from, .producer = true};
+  record.RemoveWaiting(from);
+  out.push_back(Send{from, message::PutAnswer{.at = At(put.object),
+                                              .object = put.object,
+                                              .generation = put.generation}});
+  if (put.sealed) {
+    Sealed(put.object, record, out);
+    return;
+  }
+  if (record.ready()) NotifyWatchers(put.object, record, out);
+  ServeWaiting(put.object, record, out);
+}
+
+void ObjectDirectory::On(absl::Time, NodeRef from,
+                         const message::PutSealed& put, Commands& out) {
+  ObjectRecord* record = FindRecord(put.object);
+  if (record == nullptr || record->generation != put.generation) return;
+  if (record->sealed || record->Find(from) == nullptr) return;
+  Sealed(put.object, *record, out);
+}
+
+void ObjectDirectory::Sealed(const ObjectId& object, ObjectRecord& record,
+                             Commands& out) {
+  record.sealed = true;
+  for (auto& [id, copy] : record.copies) copy.complete |= copy.producer;
+  for (const auto& [node, put] : record.puts) {
+    out.push_back(Send{
+        node, message::PutAnswer{.at = At(object),
+                                 .object = object,
+                                 .generation = put.generation,
+                                 .code = absl::StatusCode::kAlreadyExists}});
+  }
+  record.puts.clear();
+  if (record.payload != nullptr) KeepPayload(object, record.payload);
+  NotifyWatchers(object, record, out);
+  ServeWaiting(object, record, out);
+}
+
+void ObjectDirectory::KeepPayload(const ObjectId& object,
+                                  const Payload& payload) {
+  payloads_.push_back(object);
+  payload_bytes_ += payload->size();
+  for (std::size_t tries = payloads_.size();
+       payload_bytes_ > kInlineBytesKept && tries > 0; --tries) {
+    const ObjectId oldest = payloads_.front();
+    payloads_.pop_front();
+    ObjectRecord* record = FindRecord(oldest);
+    if (record == nullptr || record->payload == nullptr) continue;
+    const bool elsewhere = std::ranges::any_of(
+        record->copies,
+        [](const auto& entry) { return entry.second.complete; });
+    if (!elsewhere || oldest == object) {
+      payloads_.push_back(oldest);
+      continue;
+    }
+    payload_bytes_ -= record->payload->size();
+    record->payload = nullptr;
+  }
+}
+
+void ObjectDirectory::On(absl::Time, NodeRef from,
+                         const message::PutAborted& put, Commands& out) {
+  ObjectRecord* record = FindRecord(put.object);
+  if (record == nullptr) return;
+  std::erase_if(record->puts, [&](const auto& queued) {
+    return queued.second.generation == put.generation;
+  });
+  if (record->generation == put.generation && !record->sealed) {
+    if (Copy* copy = record->Find(from)) copy->producer = false;
+    record->Erase(from, loads_);
+    Lose(put.object, *record, absl::StatusCode::kAborted,
+         "its writer ended before Seal", out);
+  }
+  EraseIfEmpty(put.object);
+}
+
+void ObjectDirectory::AcceptNextPut(const ObjectId& object,
+                                    ObjectRecord& record, Commands& out) {
+  if (record.exists() || record.puts.empty() || reductions_.contains(object)) {
+    return;
+  }
+  const auto [from, put] = record.puts.front();
+  record.puts.pop_front();
+  AcceptPut(from, put, record, out);
+}
+
+void ObjectDirectory::Lose(const ObjectId& object, ObjectRecord& record,
+                           absl::StatusCode code, const std::string& reason,
+                           Commands& out) {
+  for (const auto& [id, copy] : record.copies) {
+    out.push_back(Send{copy.node, message::Drop{.at = At(object),
+                                                .object = object,
+                                                .generation = record.generation,
+                                                .code = code,
+                                                .reason = reason}});
+  }
+  if (code != absl::StatusCode::kAborted) {
+    for (const ObjectRecord::WaitingAsk& ask : record.waiting) {
+      out.push_back(Send{ask.node, message::Refusal{.at = At(object),
+                                                    .object = object,
+                                                    .ask = ask.ask,
+                                                    .code = code,
+                                                    .reason = reason}});
+    }
+    record.waiting.clear();
+  }
+  if (record.payload != nullptr) payload_bytes_ -= record.payload->size();
+  record.Reset(loads_);
+  NotifyWatchers(object, record, out);
+  AcceptNextPut(object, record, out);
+}
+
+// --- Delete and eviction. ---------------------------------------------------
+
+void ObjectDirectory::On(absl::Time now, NodeRef from,
+                         const message::DeleteAsk& ask, Commands& out) {
+  ObjectRecord* record = FindRecord(ask.object);
+  auto reduction = reductions_.find(ask.object);
+  const bool known = record != nullptr && (record->exists() || record->deleted);
+  if (!known && reduction == reductions_.end()) {
+    out.push_back(
+        Send{from, message::DeleteAnswer{.object = ask.object,
+                                         .request = ask.request,
+                                         .code = absl::StatusCode::kNotFound}});
+    return;
+  }
+  if (record == nullptr) record = &ShardOf(ask.object).records[ask.object];
+  const std::pair<NodeRef, RequestId> deleter(from, ask.request);
+  if (record->deleted && record->dropping.empty()) {
+    out.push_back(
+        Send{from, message::DeleteAnswer{.object = ask.object,
+                                         .request = ask.request,
+                                         .code = absl::StatusCode::kNotFound}});
+    return;
+  }
+  if (std::ranges::find(record->deleters, deleter) == record->deleters.end()) {
+    record->deleters.push_back(deleter);
+  }
+  if (record->deleted) return;
+  record->deleted = true;
+  record->deleted_at = now;
+  tombstones_.emplace_back(now, ask.object);
+  if (reduction != reductions_.end()) {
+    ReduceCoordinator::Context context = MakeContext(out);
+    reduction->second.Fail(absl::StatusCode::kNotFound,
+                           "the target was deleted", context);
+    reductions_.erase(reduction);
+  }
+  for (const auto& [id, copy] : record->copies) {
+    record->dropping.push_back(copy.node);
+  }
+  for (const auto& [node, put] : record->puts) {
+    out.push_back(
+        Send{node, message::PutAnswer{.at = At(ask.object),
+                                      .object = ask.object,
+                                      .generation = put.generation,
+                                      .code = absl::StatusCode::kNotFound}});
+  }
+  record->puts.clear();
+  Lose(ask.object, *record, absl::StatusCode::kNotFound, "it was deleted", out);
+  FinishDelete(ask.object, *record, out);
+}
+
+void ObjectDirectory::On(absl::Time, NodeRef from,
+                         const message::Dropped& dropped, Commands& out) {
+  ObjectRecord* record = FindRecord(dropped.object);
+  if (record == nullptr || !record->deleted) return;
+  std::erase(record->dropping, from);
+  FinishDelete(dropped.object, *record, out);
+}
+
+void ObjectDirectory::FinishDelete(const ObjectId& object, ObjectRecord& record,
+                                   Commands& out) {
+  if (!record.dropping.empty()) return;
+  for (const auto& [node, request] : record.deleters) {
+    out.push_back(Send{
+        node, message::DeleteAnswer{.object = object, .request = request}});
+  }
+  record.deleters.clear();
+}
+
+bool ObjectDirectory::Evict(NodeRef from, const message::EvictEntry& entry) {
+  ObjectRecord* record = FindRecord(entry.object);
+  if (record == nullptr || record->generation != entry.generation) return true;
+  Copy* copy = record->Find(from);
+  if (copy == nullptr) return true;
+  const bool elsewhere =
+      record->payload != nullptr ||
+      std::ranges::any_of(record->copies, [&](const auto& other) {
+        return other.second.complete && other.second.node != from;
+      });
+  if (!elsewhere || !copy->complete || copy->serving > 0 || !record->final) {
+    return false;
+  }
+  record->Erase(from, loads_);
+  return true;
+}
+
+void ObjectDirectory::HandleTimeout(absl::Time now) {
+  while (!tombstones_.empty() &&
+         (tombstones_.size() > kTombstonesMax ||
+          tombstones_.front().first + kTombstoneAge <= now)) {
+    const ObjectId object = tombstones_.front().second;
+    tombstones_.pop_front();
+    if (ObjectRecord* record = FindRecord(object)) {
+      record->deleted = false;
+      EraseIfEmpty(object);
+    }
+  }
+}
+
+std::optional<absl::Time> ObjectDirectory::NextTimeout() const {
+  if (tombstones_.empty()) return std::nullopt;
+  if (tombstones_.size() > kTombstonesMax) return tombstones_.front().first;
+  return tombstones_.front().first + kTombstoneAge;
+}
+
+}  // namespace hoplite

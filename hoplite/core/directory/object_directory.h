@@ -1,0 +1,156 @@
+// The shards of the object directory that one node hosts.
+//
+// Each object's record lives in its shard: who has its bytes, who waits for
+// them, and whom each receiver is told to pull from. Reductions run at their
+// target's shard. Handlers are idempotent: a message that is repeated, late or
+// contradicts the record changes nothing.
+//
+// Not responsible for: epochs (Node lets only messages of the current one
+// through); objects held on this node (LocalObjects).
+// Thread safety: none; one thread at a time.
+
+#ifndef HOPLITE_CORE_DIRECTORY_OBJECT_DIRECTORY_H_
+#define HOPLITE_CORE_DIRECTORY_OBJECT_DIRECTORY_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "hoplite/base/random.h"
+#include "hoplite/core/broadcast/transfer_plan.h"
+#include "hoplite/core/command.h"
+#include "hoplite/core/config.h"
+#include "hoplite/core/directory/object_record.h"
+#include "hoplite/core/reduce/reduce_coordinator.h"
+
+namespace hoplite {
+
+class ObjectDirectory {
+ public:
+  // `shard_map` is the node's own and outlives this.
+  ObjectDirectory(const NodeConfig& config, const ShardMap& shard_map);
+
+  // Starts to host a shard, empty.
+  void Open(ShardRef at);
+  // Gives a shard up. False, and nothing done, where it holds anything.
+  bool CloseIfEmpty(ShardId shard);
+  // The epoch under which the shard is hosted here; nullopt where it is not.
+  std::optional<Epoch> HostedEpoch(ShardId shard) const;
+
+  // What the plans are made from: the link, and how many nodes live.
+  void SetLink(const LinkEstimate& link) { link_ = link; }
+  void SetNodeCount(std::uint32_t count) { node_count_ = count; }
+
+  // Messages from receivers and writers.
+  void On(absl::Time now, NodeRef from, const message::Ask& ask, Commands& out);
+  void On(absl::Time now, NodeRef from, const message::Withdraw& withdraw,
+          Commands& out);
+  void On(absl::Time now, NodeRef from, const message::CopyComplete& complete,
+          Commands& out);
+  void On(absl::Time now, NodeRef from, const message::PutBegun& put,
+          Commands& out);
+  void On(absl::Time now, NodeRef from, const message::PutSealed& put,
+          Commands& out);
+  void On(absl::Time now, NodeRef from, const message::PutAborted& put,
+          Commands& out);
+  void On(absl::Time now, NodeRef from, const message::DeleteAsk& ask,
+          Commands& out);
+  void On(absl::Time now, NodeRef from, const message::Dropped& dropped,
+          Commands& out);
+  // One entry at a time; true where the copy may go, and is struck.
+  bool Evict(NodeRef from, const message::EvictEntry& entry);
+
+  // Messages of reductions.
+  void On(absl::Time now, NodeRef from, const message::ReduceAsk& ask,
+          Commands& out);
+  void On(absl::Time now, NodeRef from, const message::WatchSources& watch,
+          Commands& out);
+  void On(absl::Time now, NodeRef from, const message::UnwatchSources& unwatch,
+          Commands& out);
+  void On(absl::Time now, NodeRef from, const message::SourceNews& news,
+          Commands& out);
+  void On(absl::Time now, NodeRef from, const message::AssignmentFailed& failed,
+          Commands& out);
+  void OnFolded(absl::Time now, const event::PayloadsFolded& folded,
+                Commands& out);
+
+  // The head's verdict: the node's copies and waits are struck.
+  void OnNodeLost(absl::Time now, NodeRef node, Commands& out);
+  // A shard has a new host: reductions watch their sources there again.
+  void OnShardMoved(ShardId shard, Commands& out);
+  // Forgets tombstones that are old or too many.
+  void HandleTimeout(absl::Time now);
+  std::optional<absl::Time> NextTimeout() const;
+
+  std::uint64_t record_count() const;
+  std::uint64_t reductions_under_way() const;
+  std::string CheckInvariants() const;
+
+ private:
+  using Records = absl::btree_map<ObjectId, ObjectRecord>;
+  struct Shard {
+    ShardRef at;
+    Records records;
+  };
+
+  Shard& ShardOf(const ObjectId& object);
+  ObjectRecord* FindRecord(const ObjectId& object);
+  ShardRef At(const ObjectId& object) const;
+  void EraseIfEmpty(const ObjectId& object);
+  ReduceCoordinator::Context MakeContext(Commands& out);
+
+  void ServeWaiting(const ObjectId& object, ObjectRecord& record,
+                    Commands& out);
+  bool Answer(const ObjectId& object, ObjectRecord& record,
+              const ObjectRecord::WaitingAsk& ask, Commands& out);
+  // The same answer to the same ask; false where there is none to repeat.
+  bool RepeatAnswer(const ObjectId& object, ObjectRecord& record, Copy& copy,
+                    Commands& out);
+  void SendGrant(const ObjectId& object, const ObjectRecord& record,
+                 const Copy& copy, Commands& out) const;
+  void SendInline(const ObjectId& object, ObjectRecord& record, NodeRef to,
+                  AskNumber ask, Commands& out);
+  void AcceptPut(NodeRef from, const message::PutBegun& put,
+                 ObjectRecord& record, Commands& out);
+  void AcceptNextPut(const ObjectId& object, ObjectRecord& record,
+                     Commands& out);
+  void Sealed(const ObjectId& object, ObjectRecord& record, Commands& out);
+  // The bytes are gone: copies dropped with `code`, then Gets wait on or end.
+  void Lose(const ObjectId& object, ObjectRecord& record, absl::StatusCode code,
+            const std::string& reason, Commands& out);
+  void NotifyWatchers(const ObjectId& object, const ObjectRecord& record,
+                      Commands& out) const;
+  std::optional<message::SourceEntry> DescribeSource(
+      const ObjectId& object, const ObjectRecord& record) const;
+  void KeepPayload(const ObjectId& object, const Payload& payload);
+  void FinishDelete(const ObjectId& object, ObjectRecord& record,
+                    Commands& out);
+  // Puts what has come of a reduction into its target's record.
+  void Settle(const ObjectId& target, Commands& out);
+  void MakeFinal(const ObjectId& target, ObjectRecord& record, Commands& out);
+  // From the node's own machine, or kInvalidArgument with a reason.
+  std::string WhyInvalid(const message::ReduceAsk& ask) const;
+
+  const NodeRef self_;
+  const Schedule schedule_;
+  const ShardMap& shard_map_;
+  Random random_;
+  LinkEstimate link_;
+  std::uint32_t node_count_ = 1;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t generation_counter_ = 0;
+  absl::btree_map<ShardId, Shard> shards_;
+  absl::btree_map<ObjectId, ReduceCoordinator> reductions_;
+  ServingLoads loads_;
+  std::deque<std::pair<absl::Time, ObjectId>> tombstones_;
+  std::deque<ObjectId> payloads_;  // oldest first
+  std::uint64_t payload_bytes_ = 0;
+};
+
+}  // namespace hoplite
+
+#endif  // HOPLITE_CORE_DIRECTORY_OBJECT_DIRECTORY_H_

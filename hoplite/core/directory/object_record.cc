@@ -1,0 +1,93 @@
+#include "hoplite/core/directory/object_record.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "hoplite/base/check.h"
+
+namespace hoplite {
+
+bool ObjectRecord::recoverable() const {
+  if (payload != nullptr) return true;
+  return std::ranges::any_of(copies, [](const auto& entry) {
+    return entry.second.complete || entry.second.producer;
+  });
+}
+
+Copy* ObjectRecord::Find(NodeRef node) {
+  auto it = copies.find(node.node);
+  if (it == copies.end() || it->second.node != node) return nullptr;
+  return &it->second;
+}
+
+void ObjectRecord::TakeServer(Copy& copy, Copy& server, ServingLoads& loads) {
+  HOPLITE_CHECK(!copy.server);
+  copy.server = server.node;
+  ++server.serving;
+  ++loads[server.node.node];
+}
+
+void ObjectRecord::FreeServer(Copy& copy, ServingLoads& loads) {
+  if (!copy.server) return;
+  if (Copy* server = Find(copy.server)) {
+    HOPLITE_CHECK(server->serving > 0);
+    --server->serving;
+    auto load = loads.find(server->node.node);
+    HOPLITE_CHECK(load != loads.end());
+    if (--load->second == 0) loads.erase(load);
+  }
+  copy.server = NodeRef();
+}
+
+void ObjectRecord::Erase(NodeRef node, ServingLoads& loads) {
+  Copy* copy = Find(node);
+  if (copy == nullptr) return;
+  FreeServer(*copy, loads);
+  // A later copy on the same node must not be charged for these receivers.
+  for (auto& [id, other] : copies) {
+    if (other.server == node) FreeServer(other, loads);
+  }
+  copies.erase(node.node);
+}
+
+void ObjectRecord::RemoveWaiting(NodeRef node) {
+  std::erase_if(waiting, [&](const WaitingAsk& ask) {
+    return ask.node.node == node.node;
+  });
+}
+
+void ObjectRecord::Reset(ServingLoads& loads) {
+  for (auto& [id, copy] : copies) FreeServer(copy, loads);
+  generation = Generation();
+  size = 0;
+  frame_bytes = 0;
+  degree = 1;
+  sealed = final = streams = false;
+  payload = nullptr;
+  copies.clear();
+}
+
+std::string ObjectRecord::CheckInvariants() const {
+  absl::btree_map<NodeId, std::uint32_t> served;
+  for (const auto& [id, copy] : copies) {
+    if (copy.server) ++served[copy.server.node];
+  }
+  for (const auto& [id, copy] : copies) {
+    if (copy.node.node != id) return "a copy stands under another node's id";
+    if (copy.serving != served[id]) {
+      return absl::StrCat("node ", id.value(), " serves ", served[id],
+                          " receivers and is charged for ", copy.serving);
+    }
+    std::size_t hops = 0;
+    NodeRef at = copy.server;
+    while (at) {
+      if (++hops > copies.size()) return "the fetch graph has a cycle";
+      auto next = copies.find(at.node);
+      at = next == copies.end() ? NodeRef() : next->second.server;
+    }
+  }
+  return "";
+}
+
+}  // namespace hoplite

@@ -1,0 +1,557 @@
+#include "hoplite/core/local/local_objects.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "hoplite/base/check.h"
+
+namespace hoplite {
+
+using State = LocalObject::State;
+
+// --- Clients. ---------------------------------------------------------------
+
+void LocalObjects::OnGet(NodeContext& context, RequestId get,
+                         const ObjectId& object) {
+  auto [it, inserted] = objects_.try_emplace(object);
+  LocalObject& entry = it->second;
+  entry.gets.push_back(get);
+  if (inserted) {
+    Ask(context, object, entry, NodeRef());
+  } else {
+    AnswerGets(context, entry);
+  }
+}
+
+void LocalObjects::EndGet(NodeContext& context, RequestId get,
+                          const ObjectId& object, absl::StatusCode code,
+                          std::string detail) {
+  auto it = objects_.find(object);
+  if (it == objects_.end()) return;
+  LocalObject& entry = it->second;
+  if (std::erase(entry.gets, get) == 0) return;
+  command::AnswerRequest answer{
+      .request = get, .code = code, .detail = std::move(detail)};
+  answer.bytes_total = entry.size;
+  switch (entry.state) {
+    case State::kAsking:
+      answer.remote = context.shard_map.FindFor(object).host;
+      absl::StrAppend(&answer.detail, entry.generation
+                                          ? ", no node could serve it"
+                                          : ", it was not there");
+      break;
+    case State::kNoRoom:
+    case State::kAllocating:
+      answer.code = absl::StatusCode::kResourceExhausted;
+      absl::StrAppend(&answer.detail, ", the store had no room for it");
+      break;
+    case State::kFetching:
+      answer.remote = entry.server;
+      absl::StrAppend(&answer.detail, ", it was being fetched");
+      break;
+    case State::kProducing:
+      absl::StrAppend(&answer.detail, ", it was being made on this node");
+      break;
+    case State::kComplete:
+      absl::StrAppend(&answer.detail, ", its reduction was not final");
+      break;
+  }
+  context.requests.Answer(std::move(answer), context.out);
+  EndFetchIfUnwanted(context, object);
+}
+
+void LocalObjects::Ask(NodeContext& context, const ObjectId& object,
+                       LocalObject& entry, NodeRef lost) {
+  entry.state = State::kAsking;
+  entry.ask = last_ask_ = last_ask_.Next();
+  entry.server = NodeRef();
+  const bool holds = entry.buffer_ready && entry.received > 0;
+  context.SendToShard(
+      object, message::Ask{.object = object,
+                           .ask = entry.ask,
+                           .held = holds ? entry.generation : Generation(),
+                           .begin = holds ? entry.received : 0,
+                           .lost = lost});
+}
+
+void LocalObjects::EndFetchIfUnwanted(NodeContext& context,
+                                      const ObjectId& object) {
+  auto it = objects_.find(object);
+  if (it == objects_.end()) return;
+  LocalObject& entry = it->second;
+  const bool fetches =
+      entry.state != State::kProducing && entry.state != State::kComplete;
+  if (!fetches || !entry.gets.empty() || !entry.pulls.empty() ||
+      !entry.held.empty()) {
+    return;
+  }
+  context.buffers.StopWaiting(FetchOwner{object});
+  if (entry.state != State::kNoRoom) {
+    context.SendToShard(object,
+                        message::Withdraw{.object = object, .ask = entry.ask});
+  }
+  Erase(context, it);
+}
+
+void LocalObjects::Erase(NodeContext& context, Objects::iterator it) {
+  LocalObject& entry = it->second;
+  HOPLITE_CHECK(entry.gets.empty());
+  DropBytes(context, entry);
+  for (const LocalObject::HeldPull& held : entry.held) {
+    pulls_.erase(held.pull);
+    context.out.push_back(command::RefusePull{held.pull});
+  }
+  objects_.erase(it);
+}
+
+void LocalObjects::AskAgainOrErase(NodeContext& context, Objects::iterator it) {
+  if (it->second.gets.empty()) {
+    Erase(context, it);
+  } else {
+    Ask(context, it->first, it->second, NodeRef());
+  }
+}
+
+// --- What other machines make. ----------------------------------------------
+
+LocalObject& LocalObjects::TakeOver(NodeContext& context,
+                                    const ObjectId& object,
+                                    Generation generation, std::uint64_t size,
+                                    BufferId buffer) {
+  LocalObject& entry = objects_[object];
+  context.buffers.StopWaiting(FetchOwner{object});
+  if (entry.generation != generation) DropBytes(context, entry);
+  entry.state = State::kProducing;
+  entry.generation = generation;
+  entry.size = size;
+  entry.buffer = buffer;
+  entry.buffer_ready = true;
+  entry.ask = AskNumber();
+  entry.server = NodeRef();
+  return entry;
+}
+
+void LocalObjects::InstallPut(NodeContext& context, const ObjectId& object,
+                              Generation generation, std::uint64_t size,
+                              BufferId buffer) {
+  LocalObject& entry = TakeOver(context, object, generation, size, buffer);
+  entry.final = true;
+  ServeHeld(context, entry);
+}
+
+void LocalObjects::SealPut(NodeContext& context, const ObjectId& object,
+                           Generation generation, bool tell_shard) {
+  auto it = objects_.find(object);
+  if (it == objects_.end() || it->second.generation != generation) return;
+  it->second.state = State::kComplete;
+  it->second.received = it->second.size;
+  if (tell_shard) {
+    context.SendToShard(
+        object, message::PutSealed{.object = object, .generation = generation});
+  }
+  AnswerGets(context, it->second);
+}
+
+void LocalObjects::InstallTarget(NodeContext& context, const ObjectId& object,
+                                 Generation generation, std::uint64_t size,
+                                 std::uint64_t frame_bytes, BufferId buffer) {
+  LocalObject& entry = TakeOver(context, object, generation, size, buffer);
+  entry.final = false;
+  entry.frame_bytes = frame_bytes;
+  ServeHeld(context, entry);
+}
+
+void LocalObjects::CompleteTarget(NodeContext& context, const ObjectId& object,
+                                  Generation generation) {
+  auto it = objects_.find(object);
+  if (it == objects_.end() || it->second.generation != generation) return;
+  Complete(context, object, it->second);
+}
+
+void LocalObjects::Abandon(NodeContext& context, const ObjectId& object,
+                           Generation generation) {
+  auto it = objects_.find(object);
+  if (it == objects_.end() || it->second.generation != generation) return;
+  if (!generation && it->second.state != State::kProducing) return;
+  DropBytes(context, it->second);
+  AskAgainOrErase(context, it);
+}
+
+void LocalObjects::DropBytes(NodeContext& context, LocalObject& entry) {
+  if (entry.transfer) {
+    transfers_.erase(entry.transfer);
+    context.out.push_back(command::CancelTransfer{entry.transfer});
+    entry.transfer = TransferId();
+  }
+  for (PullId pull : entry.pulls) {
+    pulls_.erase(pull);
+    context.out.push_back(command::RefusePull{pull});
+  }
+  entry.pulls.clear();
+  const bool incomplete = entry.state != State::kComplete;
+  context.buffers.Release(entry.buffer, context.out, incomplete);
+  entry.buffer = BufferId();
+  entry.buffer_ready = false;
+  entry.received = 0;
+  entry.generation = Generation();
+  entry.final = false;
+}
+
+// --- From the shard. --------------------------------------------------------
+
+void LocalObjects::OnGrant(NodeContext& context, const message::Grant& grant) {
+  auto it = objects_.find(grant.object);
+  if (it == objects_.end()) return;
+  LocalObject& entry = it->second;
+  if (entry.state != State::kAsking || entry.ask != grant.ask) return;
+  if (entry.generation && entry.generation != grant.generation) {
+    DropBytes(context, entry);
+  }
+  entry.generation = grant.generation;
+  entry.size = grant.size;
+  entry.frame_bytes = grant.frame_bytes;
+  entry.server = grant.server;
+  entry.final = grant.final;
+  if (entry.buffer_ready) {
+    StartFetch(context, grant.object, entry);
+    return;
+  }
+  entry.state = State::kAllocating;
+  entry.buffer = context.buffers.Create(FetchOwner{grant.object}, grant.size,
+                                        nullptr, context.out);
+}
+
+void LocalObjects::OnGrantInline(NodeContext& context,
+                                 const message::GrantInline& grant) {
+  auto [it, inserted] = objects_.try_emplace(grant.object);
+  LocalObject& entry = it->second;
+  const bool asked = entry.state == State::kAsking && entry.ask == grant.ask;
+  if (!inserted && !asked) return;
+  if (grant.payload == nullptr) return;
+  if (entry.generation) DropBytes(context, entry);
+  entry.state = State::kAllocating;
+  entry.ask = grant.ask;
+  entry.generation = grant.generation;
+  entry.size = grant.payload->size();
+  entry.final = true;
+  entry.received = entry.size;
+  entry.buffer = context.buffers.Create(FetchOwner{grant.object}, entry.size,
+                                        grant.payload, context.out);
+}
+
+void LocalObjects::OnRefusal(NodeContext& context,
+                             const message::Refusal& refusal) {
+  auto it = objects_.find(refusal.object);
+  if (it == objects_.end() || it->second.state != State::kAsking ||
+      it->second.ask != refusal.ask) {
+    return;
+  }
+  FailGets(context, it->second, refusal.code, refusal.reason);
+  Erase(context, it);
+}
+
+void LocalObjects::OnDrop(NodeContext& context, NodeRef from,
+                          const message::Drop& drop) {
+  auto it = objects_.find(drop.object);
+  const bool held =
+      it != objects_.end() && it->second.generation == drop.generation;
+  if (held) {
+    LocalObject& entry = it->second;
+    context.buffers.StopWaiting(FetchOwner{drop.object});
+    DropBytes(context, entry);
+    if (drop.code != absl::StatusCode::kAborted) {
+      FailGets(context, entry, drop.code, drop.reason);
+    }
+    AskAgainOrErase(context, it);
+  }
+  context.Send(from, message::Dropped{.at = drop.at,
+                                      .object = drop.object,
+                                      .generation = drop.generation});
+}
+
+void LocalObjects::OnFinal(NodeContext& context, const message::Final& final) {
+  auto it = objects_.find(final.object);
+  if (it == objects_.end() || it->second.generation != final.generation) return;
+  it->second.final = true;
+  AnswerGets(context, it->second);
+}
+
+void LocalObjects::Resend(NodeContext& context, ShardId shard) {
+  for (auto& [object, entry] : objects_) {
+    if (object.shard() != shard) continue;
+    if (entry.state == State::kAsking) {
+      context.SendToShard(object, message::Ask{.object = object,
+                                               .ask = entry.ask,
+                                               .held = entry.generation,
+                                               .begin = entry.received});
+    }
+  }
+}
+
+// --- Buffers and room. ------------------------------------------------------
+
+void LocalObjects::OnBufferCreated(NodeContext& context, const ObjectId& object,
+                                   BufferId buffer) {
+  auto it = objects_.find(object);
+  if (it == objects_.end() || it->second.buffer != buffer) return;
+  LocalObject& entry = it->second;
+  HOPLITE_CHECK(entry.state == State::kAllocating);
+  entry.buffer_ready = true;
+  if (!entry.server) {  // it came with its bytes
+    entry.state = State::kComplete;
+    ServeHeld(context, entry);
+    AnswerGets(context, entry);
+    return;
+  }
+  StartFetch(context, object, entry);
+}
+
+void LocalObjects::OnBufferRefused(NodeContext& context, const ObjectId& object,
+                                   std::uint64_t capacity) {
+  auto it = objects_.find(object);
+  if (it == objects_.end() || it->second.state != State::kAllocating) return;
+  LocalObject& entry = it->second;
+  entry.buffer = BufferId();
+  context.SendToShard(object,
+                      message::Withdraw{.object = object, .ask = entry.ask});
+  if (capacity < entry.size) {
+    const std::string detail = absl::StrFormat(
+        "the object of %d bytes is larger than the store of "
+        "%d bytes; start this node with a larger --store",
+        entry.size, capacity);
+    FailGets(context, entry, absl::StatusCode::kResourceExhausted, detail);
+    Erase(context, it);
+    return;
+  }
+  const std::uint64_t size = entry.size;
+  DropBytes(context, entry);
+  entry.size = size;
+  entry.state = State::kNoRoom;
+  entry.server = NodeRef();
+  if (entry.gets.empty()) {  // an unasked push of a small object
+    Erase(context, it);
+    return;
+  }
+  context.buffers.WaitForRoom(FetchOwner{object});
+}
+
+void LocalObjects::AskAgain(NodeContext& context, const ObjectId& object) {
+  auto it = objects_.find(object);
+  if (it == objects_.end() || it->second.state != State::kNoRoom) return;
+  Ask(context, object, it->second, NodeRef());
+}
+
+void LocalObjects::AskToEvict(NodeContext& context,
+                              const std::vector<BufferId>& candidates,
+                              std::uint64_t bytes) {
+  absl::btree_map<NodeRef, message::EvictAsk> by_host;
+  std::uint64_t found = 0;
+  for (BufferId id : candidates) {
+    if (found >= bytes) break;
+    const BufferTable::Entry* buffer = context.buffers.Find(id);
+    if (buffer == nullptr || buffer->holds != 1) continue;
+    auto it = objects_.find(OwnerObject(buffer->owner));
+    if (it == objects_.end() || it->second.buffer != id) continue;
+    const LocalObject& entry = it->second;
+    if (entry.state != State::kComplete || !entry.final || entry.uses > 0 ||
+        !entry.pulls.empty() || !entry.gets.empty() ||
+        !evicting_.insert(it->first).second) {
+      continue;
+    }
+    found += entry.size;
+    const ShardAssignment& shard = context.shard_map.FindFor(it->first);
+    by_host[shard.host].entries.push_back(
+        {.at = shard.at, .object = it->first, .generation = entry.generation});
+  }
+  for (auto& [host, ask] : by_host) context.Send(host, std::move(ask));
+}
+
+void LocalObjects::OnEvictAnswer(NodeContext& context,
+                                 const message::EvictAnswer& answer) {
+  for (const message::EvictEntry& denied : answer.denied) {
+    evicting_.erase(denied.object);
+  }
+  for (const message::EvictEntry& allowed : answer.allowed) {
+    evicting_.erase(allowed.object);
+    auto it = objects_.find(allowed.object);
+    if (it == objects_.end() || it->second.generation != allowed.generation ||
+        it->second.state != State::kComplete) {
+      continue;
+    }
+    DropBytes(context, it->second);
+    AskAgainOrErase(context, it);
+  }
+}
+
+// --- Transfers. -------------------------------------------------------------
+
+void LocalObjects::StartFetch(NodeContext& context, const ObjectId& object,
+                              LocalObject& entry) {
+  entry.state = State::kFetching;
+  entry.transfer = last_transfer_ = last_transfer_.Next();
+  transfers_[entry.transfer] = object;
+  context.out.push_back(command::StartTransfer{.transfer = entry.transfer,
+                                               .buffer = entry.buffer,
+                                               .key = {.object = object},
+                                               .generation = entry.generation,
+                                               .begin = entry.received,
+                                               .size = entry.size,
+                                               .frame_bytes = entry.frame_bytes,
+                                               .server = entry.server});
+  ServeHeld(context, entry);
+}
+
+void LocalObjects::OnTransferDone(NodeContext& context, TransferId transfer) {
+  auto it = transfers_.find(transfer);
+  if (it == transfers_.end()) return;
+  const ObjectId object = it->second;
+  transfers_.erase(it);
+  auto entry = objects_.find(object);
+  HOPLITE_CHECK(entry != objects_.end());
+  entry->second.transfer = TransferId();
+  Complete(context, object, entry->second);
+}
+
+void LocalObjects::OnTransferFailed(NodeContext& context,
+                                    const event::TransferFailed& failed) {
+  auto it = transfers_.find(failed.transfer);
+  if (it == transfers_.end()) return;
+  const ObjectId object = it->second;
+  transfers_.erase(it);
+  auto entry = objects_.find(object);
+  HOPLITE_CHECK(entry != objects_.end());
+  entry->second.transfer = TransferId();
+  entry->second.received = failed.received;
+  Ask(context, object, entry->second, entry->second.server);
+}
+
+void LocalObjects::Complete(NodeContext& context, const ObjectId& object,
+                            LocalObject& entry) {
+  entry.state = State::kComplete;
+  entry.received = entry.size;
+  entry.server = NodeRef();
+  context.SendToShard(
+      object,
+      message::CopyComplete{.object = object, .generation = entry.generation});
+  AnswerGets(context, entry);
+}
+
+void LocalObjects::AnswerGets(NodeContext& context, LocalObject& entry) {
+  if (entry.state != State::kComplete || !entry.final) return;
+  for (RequestId get : std::exchange(entry.gets, {})) {
+    context.requests.Answer({.request = get, .buffer = entry.buffer},
+                            context.out);
+  }
+}
+
+void LocalObjects::FailGets(NodeContext& context, LocalObject& entry,
+                            absl::StatusCode code, const std::string& detail) {
+  for (RequestId get : std::exchange(entry.gets, {})) {
+    context.requests.Answer({.request = get,
+                             .code = code,
+                             .detail = detail,
+                             .bytes_total = entry.size},
+                            context.out);
+  }
+}
+
+// --- Pulls. -----------------------------------------------------------------
+
+bool LocalObjects::OnPull(NodeContext& context,
+                          const event::PullRequested& pull, bool may_come) {
+  auto it = objects_.find(pull.key.object);
+  if (it == objects_.end()) {
+    if (!may_come) return false;
+    it = objects_.try_emplace(pull.key.object).first;
+    it->second.state = State::kProducing;  // the Put of it is on its way
+  }
+  LocalObject& entry = it->second;
+  const bool same = entry.generation == pull.generation;
+  if (entry.generation && !same && !may_come) return false;
+  pulls_[pull.pull] = pull.key.object;
+  if (same && entry.buffer_ready) {
+    entry.pulls.insert(pull.pull);
+    context.out.push_back(command::ServePull{pull.pull, entry.buffer});
+  } else {
+    entry.held.push_back({pull.pull, pull.generation});
+  }
+  return true;
+}
+
+void LocalObjects::ServeHeld(NodeContext& context, LocalObject& entry) {
+  for (const LocalObject::HeldPull& held : std::exchange(entry.held, {})) {
+    if (held.generation == entry.generation) {
+      entry.pulls.insert(held.pull);
+      context.out.push_back(command::ServePull{held.pull, entry.buffer});
+    } else {
+      pulls_.erase(held.pull);
+      context.out.push_back(command::RefusePull{held.pull});
+    }
+  }
+}
+
+void LocalObjects::OnPullEnded(NodeContext& context, PullId pull) {
+  auto it = pulls_.find(pull);
+  if (it == pulls_.end()) return;
+  const ObjectId object = it->second;
+  pulls_.erase(it);
+  auto entry = objects_.find(object);
+  HOPLITE_CHECK(entry != objects_.end());
+  entry->second.pulls.erase(pull);
+  std::erase_if(entry->second.held,
+                [&](const auto& held) { return held.pull == pull; });
+  EndFetchIfUnwanted(context, object);
+}
+
+LocalObject* LocalObjects::FindHeld(const ObjectId& object,
+                                    Generation generation) {
+  auto it = objects_.find(object);
+  if (it == objects_.end() || it->second.generation != generation ||
+      !it->second.buffer_ready) {
+    return nullptr;
+  }
+  return &it->second;
+}
+
+void LocalObjects::StopUsing(const ObjectId& object, Generation generation) {
+  LocalObject* entry = FindHeld(object, generation);
+  if (entry != nullptr && entry->uses > 0) --entry->uses;
+}
+
+void LocalObjects::AppendStatus(std::vector<LocalObjectStatus>& objects) const {
+  static constexpr const char* kNames[] = {
+      "asking", "no room", "allocating", "fetching", "producing", "complete"};
+  for (const auto& [object, entry] : objects_) {
+    objects.push_back(
+        {.object = object,
+         .generation = entry.generation,
+         .size = entry.size,
+         .state = kNames[static_cast<int>(entry.state)],
+         .server = entry.server,
+         .gets = static_cast<std::uint32_t>(entry.gets.size()),
+         .pulls = static_cast<std::uint32_t>(entry.pulls.size())});
+  }
+}
+
+std::string LocalObjects::CheckInvariants(const BufferTable& buffers) const {
+  for (const auto& [object, entry] : objects_) {
+    const std::string name = object.ToHex();
+    if (entry.buffer && buffers.Find(entry.buffer) == nullptr) {
+      return absl::StrCat("object ", name, " names a released buffer");
+    }
+    if ((entry.state == State::kFetching) != bool{entry.transfer}) {
+      return absl::StrCat("object ", name, " fetches without a transfer");
+    }
+    if (entry.state == State::kComplete && !entry.buffer_ready) {
+      return absl::StrCat("object ", name, " is complete without a buffer");
+    }
+    if (entry.state == State::kComplete && entry.final && !entry.gets.empty()) {
+      return absl::StrCat("object ", name, " keeps its Gets waiting");
+    }
+  }
+  return "";
+}
+
+}  // namespace hoplite

@@ -1,0 +1,245 @@
+// How messages from peers reach a node's machines, and how epochs are kept.
+
+#include <utility>
+
+#include "hoplite/base/overloaded.h"
+#include "hoplite/core/node_parts.h"
+
+namespace hoplite {
+namespace {
+
+// Messages that only a shard's host takes; those that come from a shard are
+// checked by ask number and generation.
+template <typename M>
+inline constexpr bool kToHost = false;
+template <>
+inline constexpr bool kToHost<message::Ask> = true;
+template <>
+inline constexpr bool kToHost<message::Withdraw> = true;
+template <>
+inline constexpr bool kToHost<message::CopyComplete> = true;
+template <>
+inline constexpr bool kToHost<message::PutBegun> = true;
+template <>
+inline constexpr bool kToHost<message::PutSealed> = true;
+template <>
+inline constexpr bool kToHost<message::PutAborted> = true;
+template <>
+inline constexpr bool kToHost<message::DeleteAsk> = true;
+template <>
+inline constexpr bool kToHost<message::Dropped> = true;
+template <>
+inline constexpr bool kToHost<message::ReduceAsk> = true;
+template <>
+inline constexpr bool kToHost<message::AssignmentFailed> = true;
+
+}  // namespace
+
+void Node::Parts::On(NodeContext& context,
+                     const event::MessageReceived& received) {
+  On(context, received.from, received.message);
+}
+
+Node::Parts::Route Node::Parts::RouteOf(const ShardRef& at) const {
+  const ShardAssignment& known = shard_map.Find(at.shard);
+  if (at.epoch > known.at.epoch) return Route::kLater;
+  if (at.epoch < known.at.epoch) return Route::kStale;
+  if (known.host != config.self) return Route::kStale;
+  // Closed, and on its way to another host.
+  return directory.HostedEpoch(at.shard) == at.epoch ? Route::kHere
+                                                     : Route::kLater;
+}
+
+bool Node::Parts::IsHere(NodeContext& context, NodeRef from, const ShardRef& at,
+                         const Message& message) {
+  switch (RouteOf(at)) {
+    case Route::kHere:
+      return true;
+    case Route::kStale:
+      context.Send(from, message::StaleEpoch{shard_map.Find(at.shard)});
+      return false;
+    case Route::kLater:
+      kept.emplace_back(from, message);
+      return false;
+  }
+  return false;
+}
+
+std::vector<message::WatchEntry> Node::Parts::EntriesHere(
+    NodeContext& context, NodeRef from, const message::WatchSources& watch) {
+  std::vector<message::WatchEntry> here;
+  for (const message::WatchEntry& entry : watch.entries) {
+    const message::WatchSources single{.target = watch.target,
+                                       .entries = {entry}};
+    if (IsHere(context, from, entry.at, single)) here.push_back(entry);
+  }
+  return here;
+}
+
+void Node::Parts::On(NodeContext& context, NodeRef from,
+                     const Message& message) {
+  const auto to_directory = [&](const auto& body) {
+    using Body = std::decay_t<decltype(body)>;
+    static_assert(kToHost<Body>, "a message without a handler");
+    if (IsHere(context, from, body.at, message)) {
+      directory.On(context.now, from, body, context.out);
+    }
+  };
+  std::visit(
+      Overloaded{
+          [&](const message::MemberJoined& joined) {
+            if (joined.member.ref == config.self) return;
+            members[joined.member.ref.node] = joined.member;
+            context.out.push_back(command::LearnMember{joined.member});
+            directory.SetNodeCount(static_cast<std::uint32_t>(members.size()));
+          },
+          [&](const message::MemberLost& lost) {
+            auto it = members.find(lost.member.node);
+            if (it == members.end() || it->second.ref != lost.member) return;
+            members.erase(it);
+            context.out.push_back(command::ForgetMember{lost.member});
+            directory.SetNodeCount(static_cast<std::uint32_t>(members.size()));
+            directory.OnNodeLost(context.now, lost.member, context.out);
+          },
+          [&](const message::Leave&) {
+            if (head.has_value()) head->OnMemberGone(from, context.out);
+          },
+          [&](const message::MapUpdate& update) {
+            Apply(context, update.assignments);
+          },
+          [&](const message::CloseShards& close) {
+            Close(context, from, close);
+          },
+          [&](const message::ShardsClosed& closed) {
+            if (head.has_value()) {
+              head->OnShardsClosed(from, closed, context.out);
+            }
+          },
+          [&](const message::StaleEpoch& stale) {
+            Apply(context, {stale.newer});
+          },
+          [&](const message::Grant& grant) { objects.OnGrant(context, grant); },
+          [&](const message::GrantInline& grant) {
+            objects.OnGrantInline(context, grant);
+          },
+          [&](const message::Refusal& refusal) {
+            objects.OnRefusal(context, refusal);
+          },
+          [&](const message::PutAnswer& answer) {
+            puts.OnAnswer(context, answer);
+          },
+          [&](const message::DeleteAnswer& answer) {
+            requests.Answer({.request = answer.request,
+                             .code = answer.code,
+                             .detail = answer.code == absl::StatusCode::kOk
+                                           ? ""
+                                           : "no such object",
+                             .remote = from},
+                            context.out);
+          },
+          [&](const message::Drop& drop) {
+            puts.OnDrop(context, drop);
+            objects.OnDrop(context, from, drop);
+          },
+          [&](const message::EvictAsk& ask) {
+            AnswerEvict(context, from, ask);
+          },
+          [&](const message::EvictAnswer& answer) {
+            objects.OnEvictAnswer(context, answer);
+          },
+          [&](const message::Final& final) { objects.OnFinal(context, final); },
+          [&](const message::ReduceAnswer& answer) {
+            reduces.erase(answer.request);
+            requests.Answer({.request = answer.request,
+                             .code = answer.code,
+                             .detail = answer.reason,
+                             .remote = from,
+                             .sources = answer.sources},
+                            context.out);
+          },
+          [&](const message::WatchSources& watch) {
+            message::WatchSources here{.target = watch.target};
+            here.entries = EntriesHere(context, from, watch);
+            directory.On(context.now, from, here, context.out);
+          },
+          [&](const message::UnwatchSources& unwatch) {
+            directory.On(context.now, from, unwatch, context.out);
+          },
+          [&](const message::SourceNews& news) {
+            directory.On(context.now, from, news, context.out);
+          },
+          [&](const message::Assignment& assignment) {
+            member.OnAssignment(context, from, assignment);
+          },
+          [&](const message::Release& release) {
+            member.OnRelease(context, release.target);
+          },
+          to_directory},
+      message);
+}
+
+void Node::Parts::Apply(NodeContext& context,
+                        const std::vector<ShardAssignment>& assignments) {
+  std::vector<ShardId> moved;
+  for (const ShardAssignment& assignment : assignments) {
+    const bool was_here =
+        shard_map.Find(assignment.at.shard).host == config.self;
+    if (!shard_map.Apply(assignment)) continue;
+    moved.push_back(assignment.at.shard);
+    if (assignment.host == config.self) {
+      directory.Open(assignment.at);
+    } else if (was_here) {
+      directory.CloseIfEmpty(assignment.at.shard);
+    }
+  }
+  if (moved.empty()) return;
+  for (ShardId shard : moved) Resend(context, shard);
+  for (const auto& [from, message] : std::exchange(kept, {})) {
+    On(context, from, message);
+  }
+}
+
+void Node::Parts::Resend(NodeContext& context, ShardId shard) {
+  objects.Resend(context, shard);
+  puts.Resend(context, shard);
+  directory.OnShardMoved(shard, context.out);
+  for (const auto& [id, request] : requests.all()) {
+    if (request.kind == RequestKind::kDelete &&
+        request.object.shard() == shard) {
+      context.SendToShard(
+          request.object,
+          message::DeleteAsk{.object = request.object, .request = id});
+    }
+  }
+  for (const auto& [id, ask] : reduces) {
+    if (ask.target.shard() == shard) context.SendToShard(ask.target, ask);
+  }
+}
+
+void Node::Parts::Close(NodeContext& context, NodeRef from,
+                        const message::CloseShards& close) {
+  message::ShardsClosed closed;
+  for (const ShardRef& at : close.shards) {
+    const bool hosted = directory.HostedEpoch(at.shard) == at.epoch;
+    const bool given_up_before =
+        shard_map.Find(at.shard).at == at && !directory.HostedEpoch(at.shard);
+    if (given_up_before || (hosted && directory.CloseIfEmpty(at.shard))) {
+      closed.shards.push_back(at);
+    }
+  }
+  context.Send(from, std::move(closed));
+}
+
+void Node::Parts::AnswerEvict(NodeContext& context, NodeRef from,
+                              const message::EvictAsk& ask) {
+  message::EvictAnswer answer;
+  for (const message::EvictEntry& entry : ask.entries) {
+    // Asked of a shard that has moved: no leave, it will be asked again.
+    const bool allowed =
+        RouteOf(entry.at) == Route::kHere && directory.Evict(from, entry);
+    (allowed ? answer.allowed : answer.denied).push_back(entry);
+  }
+  context.Send(from, std::move(answer));
+}
+
+}  // namespace hoplite

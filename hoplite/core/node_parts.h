@@ -1,0 +1,108 @@
+// The inside of a Node: its machines, and how events and messages reach them.
+//
+// Private to node.cc and node_messages.cc.
+//
+// Thread safety: none; one thread at a time.
+
+#ifndef HOPLITE_CORE_NODE_PARTS_H_
+#define HOPLITE_CORE_NODE_PARTS_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "hoplite/core/directory/object_directory.h"
+#include "hoplite/core/local/local_objects.h"
+#include "hoplite/core/local/local_puts.h"
+#include "hoplite/core/membership/head.h"
+#include "hoplite/core/node.h"
+#include "hoplite/core/reduce/reduce_member.h"
+
+namespace hoplite {
+
+struct Node::Parts {
+  explicit Parts(NodeConfig given);
+
+  NodeContext Context(absl::Time now, Commands& out) {
+    return {.now = now,
+            .self = config.self,
+            .shard_map = shard_map,
+            .buffers = buffers,
+            .requests = requests,
+            .out = out};
+  }
+
+  void On(NodeContext& context, const event::PutRequested& put);
+  void On(NodeContext& context, const event::PutFilled& filled);
+  void On(NodeContext& context, const event::GetRequested& get);
+  void On(NodeContext& context, const event::DeleteRequested& request);
+  void On(NodeContext& context, const event::ReduceRequested& request);
+  void On(NodeContext& context, const event::RequestCancelled& cancelled);
+  void On(NodeContext& context, const event::MessageReceived& received);
+  void On(NodeContext& context, const event::PeerLost& lost);
+  void On(NodeContext& context, const event::JoinRequested& join);
+  void On(NodeContext& context, const event::LatencyMeasured& measured);
+  void On(NodeContext& context, const event::BandwidthMeasured& measured);
+  void On(NodeContext& context, const event::BufferCreated& created);
+  void On(NodeContext& context, const event::BufferRefused& refused);
+  void On(NodeContext& context, const event::RoomFreed& freed);
+  void On(NodeContext& context, const event::PullRequested& pull);
+  void On(NodeContext& context, const event::PullEnded& ended);
+  void On(NodeContext& context, const event::TransferDone& done);
+  void On(NodeContext& context, const event::TransferFailed& failed);
+  void On(NodeContext& context, const event::FoldDone& done);
+  void On(NodeContext& context, const event::FoldFailed& failed);
+  void On(NodeContext& context, const event::PayloadsFolded& folded);
+
+  // Messages to this node as such.
+  void On(NodeContext& context, NodeRef from, const Message& message);
+  void Apply(NodeContext& context,
+             const std::vector<ShardAssignment>& assignments);
+  void Close(NodeContext& context, NodeRef from,
+             const message::CloseShards& close);
+  void AnswerEvict(NodeContext& context, NodeRef from,
+                   const message::EvictAsk& ask);
+
+  // A message for a shard: true where it is hosted here under that epoch;
+  // else the sender is told, or the message kept until the map comes.
+  enum class Route { kHere, kStale, kLater };
+  Route RouteOf(const ShardRef& at) const;
+  bool IsHere(NodeContext& context, NodeRef from, const ShardRef& at,
+              const Message& message);
+  // The entries that belong here now; the others are told or kept.
+  std::vector<message::WatchEntry> EntriesHere(
+      NodeContext& context, NodeRef from, const message::WatchSources& watch);
+  // What waits for a shard's host to answer goes to its new host.
+  void Resend(NodeContext& context, ShardId shard);
+
+  void EndRequest(NodeContext& context, RequestId id, absl::StatusCode code,
+                  std::string detail);
+  // Somebody who waits for room is to try again.
+  void OfferRoom(NodeContext& context);
+  void UpdateLink();
+
+  const NodeConfig config;
+  ShardMap shard_map;
+  absl::btree_map<NodeId, Member> members;
+  BufferTable buffers;
+  RequestTable requests;
+  LocalObjects objects;
+  LocalPuts puts;
+  ReduceMember member;
+  ObjectDirectory directory;
+  std::optional<Head> head;
+  // Reductions that clients of this node wait for.
+  absl::btree_map<RequestId, message::ReduceAsk> reduces;
+  // Messages that name an epoch not heard of yet.
+  std::vector<std::pair<NodeRef, Message>> kept;
+  bool retrying = false;  // a buffer is ordered for who waited for room
+  std::optional<absl::Duration> latency;
+  std::optional<double> bytes_per_second;
+  absl::Time last = absl::InfinitePast();
+};
+
+}  // namespace hoplite
+
+#endif  // HOPLITE_CORE_NODE_PARTS_H_

@@ -1,0 +1,128 @@
+// One reduction, from its request to its final target, at the target's shard.
+//
+// It watches its sources, gives each that becomes ready the next position of
+// the tree, and tells the nodes that hold them what to fold and where their
+// inputs are. Small sources are not pulled: their bytes come with the news and
+// are folded here. Shape and frame size are fixed when the first source shows
+// the size.
+//
+// Not responsible for: the target's record (its copies, Gets and Final belong
+// to ObjectDirectory, which asks this class what has come of an event).
+// Thread safety: none; one thread at a time.
+
+#ifndef HOPLITE_CORE_REDUCE_REDUCE_COORDINATOR_H_
+#define HOPLITE_CORE_REDUCE_REDUCE_COORDINATOR_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "hoplite/core/broadcast/transfer_plan.h"
+#include "hoplite/core/command.h"
+#include "hoplite/core/message.h"
+#include "hoplite/core/reduce/tree_shape.h"
+
+namespace hoplite {
+
+class ReduceCoordinator {
+ public:
+  // What the coordinator may use while it handles an event.
+  struct Context {
+    NodeRef self;
+    const ShardMap& shard_map;
+    LinkEstimate link;
+    std::uint64_t& generation_counter;  // of the shard's host
+    Commands& out;
+  };
+  enum class State { kRunning, kFinal, kFailed };
+
+  ReduceCoordinator(ShardRef at, const message::ReduceAsk& ask);
+
+  // Asks every source's shard for news; `only` limits it to one shard.
+  void Watch(Context& context, std::optional<ShardId> only = std::nullopt);
+  // True where `ask` asks for the same reduction.
+  bool IsSameRequest(const message::ReduceAsk& ask) const;
+  bool HasSource(const ObjectId& object) const;
+  // Answered now where the reduction has ended, else when it does.
+  void AddCaller(NodeRef caller, RequestId request, Context& context);
+  void OnNews(const message::SourceEntry& entry, Context& context);
+  // A member could not do its part.
+  void OnAssignmentFailed(NodeRef member,
+                          const message::AssignmentFailed& failed,
+                          Context& context);
+  void OnNodeLost(NodeRef node, Context& context);
+  // The root has every byte of `generation`.
+  void OnTargetComplete(Generation generation, Context& context);
+  // The answer to FoldPayloads.
+  void OnFolded(Context& context);
+  // Ends the reduction with an error that every caller is told.
+  void Fail(absl::StatusCode code, std::string reason, Context& context);
+  // The answer to a ReduceAsk that never became a reduction, or is over.
+  static void Answer(NodeRef caller, const ObjectId& target, RequestId request,
+                     absl::StatusCode code, std::string reason,
+                     std::vector<ObjectId> sources, Context& context);
+
+  State state() const { return state_; }
+  absl::StatusCode code() const { return code_; }
+  const std::string& reason() const { return reason_; }
+  // The target's producer, once the root position is assigned.
+  std::optional<NodeRef> root() const { return root_; }
+  Generation target_generation() const { return target_generation_; }
+  std::uint64_t size() const { return size_.value_or(0); }
+  std::uint64_t frame_bytes() const { return plan_.frame_bytes; }
+
+ private:
+  struct Source {
+    bool ready = false;
+    bool final = false;
+    bool gone = false;
+    Generation generation;
+    NodeRef holder;
+    Payload payload;
+    bool in_set = false;
+  };
+  struct Position {
+    ObjectId source;
+    NodeRef member;
+    Generation output;
+    bool assigned = false;
+  };
+
+  bool SizeFits(const message::SourceEntry& entry, Context& context);
+  void Arrive(const ObjectId& object, Source& source, Context& context);
+  void OnGone(const ObjectId& object, Source& source, Context& context);
+  void FoldInline(Context& context);
+  void StartTree(Context& context);
+  void Place(const ObjectId& object, Context& context);
+  void AssignIfReady(std::uint32_t position, Context& context);
+  void MaybeFinish(Context& context);
+  void End(Context& context);
+  Generation NextGeneration(Context& context) const;
+  std::uint64_t Divisor() const;
+  std::vector<ObjectId> SourcesInSet() const;
+
+  const ShardRef at_;
+  const message::ReduceAsk ask_;
+  State state_ = State::kRunning;
+  absl::StatusCode code_ = absl::StatusCode::kOk;
+  std::string reason_;
+  std::vector<std::pair<NodeRef, RequestId>> callers_;
+  absl::btree_map<ObjectId, Source> sources_;
+  std::vector<ObjectId> arrivals_;     // the set, in order of arrival
+  std::optional<std::uint64_t> size_;  // fixed by the first source
+  ObjectId first_;                     // that source
+  bool tree_ = false;                  // else inline, or undecided
+  TransferPlan plan_;
+  TreeShape shape_;
+  std::vector<Position> positions_;  // filled from 0 on
+  std::optional<NodeRef> root_;
+  Generation target_generation_;
+  bool target_complete_ = false;
+};
+
+}  // namespace hoplite
+
+#endif  // HOPLITE_CORE_REDUCE_REDUCE_COORDINATOR_H_

@@ -1,0 +1,86 @@
+// This node's part in reductions: the positions that it fills.
+//
+// A position's output is its source folded with its children's outputs, frame
+// by frame. A leaf's output is its source as it stands. The root's output is
+// the target. Outputs are kept until the reduction has ended.
+//
+// Not responsible for: which position goes where (ReduceCoordinator).
+// Thread safety: none; one thread at a time.
+
+#ifndef HOPLITE_CORE_REDUCE_REDUCE_MEMBER_H_
+#define HOPLITE_CORE_REDUCE_REDUCE_MEMBER_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "hoplite/core/local/local_objects.h"
+#include "hoplite/core/local/node_context.h"
+
+namespace hoplite {
+
+class ReduceMember {
+ public:
+  explicit ReduceMember(LocalObjects& objects) : objects_(objects) {}
+
+  void OnAssignment(NodeContext& context, NodeRef coordinator,
+                    const message::Assignment& assignment);
+  void OnRelease(NodeContext& context, const ObjectId& target);
+  void OnBufferCreated(NodeContext& context, const OutputOwner& owner);
+  void OnBufferRefused(NodeContext& context, const OutputOwner& owner,
+                       std::uint64_t capacity);
+  // There may be room now.
+  void TryAgain(NodeContext& context, const OutputOwner& owner);
+  void OnFoldDone(NodeContext& context, FoldId fold);
+  void OnFoldFailed(NodeContext& context, const event::FoldFailed& failed);
+  // Served, or kept until its assignment comes.
+  void OnPull(NodeContext& context, const event::PullRequested& pull);
+  void OnPullEnded(PullId pull);
+
+  std::size_t size() const { return positions_.size(); }
+
+ private:
+  struct Position {
+    message::Assignment assignment;
+    NodeRef coordinator;
+    BufferId output;
+    bool output_ready = false;
+    bool uses_source = false;
+    bool started = false;  // the fold was ordered
+    FoldId fold;
+    absl::btree_set<PullId> pulls;
+  };
+  using Positions = absl::btree_map<PullKey, Position>;
+  struct HeldPull {
+    PullId pull;
+    Generation generation;
+  };
+
+  // Orders the folds of this target that have all that they need here.
+  void StartFolds(NodeContext& context, const ObjectId& target);
+  void StartFold(NodeContext& context, const PullKey& key, Position& position);
+  // An input that this node makes itself, once it is ready; else null.
+  const Position* LocalInput(const ObjectId& target,
+                             const message::ReduceInput& input) const;
+  void Ready(NodeContext& context, const PullKey& key, Position& position);
+  void InstallRoot(NodeContext& context, Position& position);
+  void Fail(NodeContext& context, Position& position, absl::StatusCode code,
+            NodeRef lost);
+  void EndPosition(NodeContext& context, const PullKey& key,
+                   Position& position);
+  void ServeHeld(NodeContext& context, const PullKey& key, Position& position);
+
+  LocalObjects& objects_;
+  Positions positions_;
+  absl::btree_map<FoldId, PullKey> folds_;
+  absl::btree_map<PullId, PullKey> pulls_;
+  absl::btree_map<PullKey, std::vector<HeldPull>> held_;
+  FoldId last_fold_;
+};
+
+}  // namespace hoplite
+
+#endif  // HOPLITE_CORE_REDUCE_REDUCE_MEMBER_H_
