@@ -90,6 +90,18 @@ def check_headers(tree):
                           f'guard the header by {guard}')
 
 
+def check_first_includes(tree):
+    """A source includes its own header first: so that compiles alone."""
+    for file in tree.with_suffix('.cc'):
+        own = re.sub(r'(_test)?\.cc$', '.h', file.path)
+        if own in tree.files and (
+                not file.includes or file.includes[0][1] != own):
+            yield Finding(file.path, file.includes[0][0] if file.includes
+                          else 1, 'first-include',
+                          f'include "{own}" first: the build then sees that '
+                          'it compiles alone')
+
+
 def check_leftovers(tree):
     """Nothing is left for later in the text."""
     leftover = re.compile(r'\b(TO' r'DO|FIX' r'ME)\b')
@@ -132,5 +144,5 @@ def check_markdown(tree):
                               'mend the path, which starts at this page')
 
 
-RULES = (check_widths, check_functions, check_headers, check_leftovers,
-         check_sizes, check_markdown)
+RULES = (check_widths, check_functions, check_headers, check_first_includes,
+         check_leftovers, check_sizes, check_markdown)

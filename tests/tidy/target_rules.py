@@ -30,18 +30,24 @@ _ADDED = {
 
 
 def check_owners(tree):
-    """Every source is in a target, every header in one of its own."""
+    """Every source is in a target, every header in one of its own.
+
+    A header that one target alone uses may stand in its srcs.
+    """
     targets = read_targets(tree)
     owned = {path for target in targets for path in target.files}
+    private = [path for target in targets for path in target.sources]
     exported = {path for target in targets for path in target.headers}
     for file in tree.with_suffix(*_WITH_TARGET):
         if file.path.startswith(('third_party/', '.')):
             continue
-        if file.path.endswith('.h') and file.path not in exported:
+        if (file.path.endswith('.h') and file.path not in exported
+                and private.count(file.path) != 1):
             yield Finding(file.path, 1, 'no-target',
                           'no target has this header in hdrs: give it a '
                           'hoplite_cc_library of its own in the BUILD file '
-                          'beside it')
+                          'beside it, or put it in srcs of the only one that '
+                          'uses it')
         elif file.path not in owned:
             yield Finding(file.path, 1, 'no-target',
                           'no target names this file: add it to the BUILD '

@@ -153,9 +153,11 @@ class TidyTest(unittest.TestCase):
     def test_only_tests_of_what_acts_read_the_clock(self):
         for layer in ('store', 'core'):
             files = _tree(layer, files={
-                f'hoplite/{layer}/thing_test.cc': 'auto now = absl::Now();\n',
+                f'hoplite/{layer}/thing_test.cc':
+                    _INCLUDE.format(layer) + 'auto now = absl::Now();\n',
                 f'hoplite/{layer}/BUILD.bazel': _BUILD.format('')
-                + 'hoplite_cc_test(name = "thing_test")\n'})
+                + 'hoplite_cc_test(name = "thing_test", deps = [":thing"])\n'
+            })
             if layer == 'core':
                 self.assert_found('clock', files)
             else:
@@ -222,6 +224,14 @@ class TidyTest(unittest.TestCase):
         self.assert_found('include-guard', _tree(
             files={path: header.replace('#ifndef', '#ifdef')}))
 
+    def test_a_source_includes_its_own_header_first(self):
+        files = _tree('base', '"//hoplite/base:id"', files={
+            'hoplite/base/thing.cc': '#include "hoplite/base/id.h"\n'
+            + _INCLUDE.format('base')})
+        self.assert_found('first-include', files)
+        self.assert_found('first-include', _tree(
+            files={'hoplite/core/thing.cc': ''}))
+
     def test_every_source_is_in_a_target_and_every_header_in_its_own(self):
         more = _HEADER.replace('THING', 'MORE').format('CORE', '')
         files = _tree(files={'hoplite/core/more.h': more})
@@ -233,6 +243,12 @@ class TidyTest(unittest.TestCase):
         files['hoplite/core/BUILD.bazel'] = build + (
             'hoplite_cc_library(name = "more", hdrs = ["more.h"])\n')
         self.assert_clean(files)
+        private = build.replace('"thing.cc"', '"thing.cc", "more.h"')
+        files['hoplite/core/BUILD.bazel'] = private
+        self.assert_clean(files)
+        files['hoplite/core/BUILD.bazel'] = private + (
+            'cc_test(name = "other", srcs = ["more.h"])\n')
+        self.assert_found('no-target', files)
         for name in ('more.cc', 'more.proto', 'more.sh', 'more.py'):
             with self.subTest(name=name):
                 self.assert_found('no-target', _tree(
