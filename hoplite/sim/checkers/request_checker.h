@@ -1,0 +1,48 @@
+// Judges that each request is answered once, in time, and with a code that
+// fits what happened.
+//
+// Thread safety: none; one thread at a time.
+
+#ifndef HOPLITE_SIM_CHECKERS_REQUEST_CHECKER_H_
+#define HOPLITE_SIM_CHECKERS_REQUEST_CHECKER_H_
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "hoplite/sim/checkers/history.h"
+#include "hoplite/sim/violations.h"
+
+namespace hoplite::sim {
+
+class RequestChecker final : public Observer {
+ public:
+  static constexpr absl::string_view kName = "requests";
+
+  // Ownership: keeps both. `faults`: streams may break in this run.
+  RequestChecker(const History* history, Violations* violations, bool faults)
+      : history_(history), violations_(violations), faults_(faults) {}
+
+  // This request must end well: nothing in the run may prevent it.
+  void ExpectOk(RequestKey key) { expected_.insert(key); }
+
+  void OnCommand(absl::Time now, NodeRef node, const Command& command) override;
+  void OnEnd(absl::Time now) override;
+
+ private:
+  // Why the code does not fit the record; empty where it does.
+  std::string CodeProblem(absl::Time now, const RequestRecord& record,
+                          absl::StatusCode code) const;
+  bool NotFoundIsDue(const RequestRecord& record) const;
+  void Add(absl::Time now, RequestKey key, absl::string_view what);
+
+  const History* const history_;
+  Violations* const violations_;
+  const bool faults_;
+  std::set<RequestKey> answered_;
+  std::set<RequestKey> expected_;
+};
+
+}  // namespace hoplite::sim
+
+#endif  // HOPLITE_SIM_CHECKERS_REQUEST_CHECKER_H_

@@ -1,0 +1,168 @@
+#include "hoplite/sim/checkers/transfer_checker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+
+namespace hoplite::sim {
+namespace {
+
+double Depth(std::uint32_t nodes, std::uint32_t degree) {
+  if (degree == 1) return nodes - 1;
+  return std::ceil(std::log(static_cast<double>(nodes)) /
+                   std::log(static_cast<double>(degree)));
+}
+
+}  // namespace
+
+std::uint32_t DegreeBound(std::uint64_t size, std::uint32_t nodes,
+                          const NetworkOptions& network) {
+  // The more latency and bandwidth, the higher the degree: the highest that a
+  // node may believe in, measured or before it has measured.
+  const double latency =
+      std::max(absl::ToDoubleSeconds(kLatencyUntilMeasured),
+               absl::ToDoubleSeconds(network.latency + network.latency_spread +
+                                     network.frame_cost));
+  const double rate = std::max(kBandwidthUntilMeasured,
+                               static_cast<double>(network.bytes_per_second));
+  const double bytes = static_cast<double>(size);
+  const double frame =
+      std::min(bytes, static_cast<double>(kFrameBytesMax)) / rate;
+  std::uint32_t best = 1;
+  double best_time = 0;
+  for (std::uint32_t degree = 1; degree < nodes; ++degree) {
+    const double time =
+        degree * bytes / rate + Depth(nodes, degree) * (latency + frame);
+    if (degree == 1 || time <= best_time) {
+      best = degree;
+      best_time = time;
+    }
+  }
+  return best;
+}
+
+void TransferChecker::Add(absl::Time now, const ObjectId& object,
+                          absl::string_view what) {
+  violations_->Add(
+      kName, now,
+      absl::StrCat("object ", object.ToHex().substr(0, 8), ": ", what));
+}
+
+void TransferChecker::OnEvent(absl::Time, NodeRef node, const Event& event) {
+  if (const auto* done = std::get_if<event::TransferDone>(&event)) {
+    EndEdge(node.node, done->transfer, true);
+  } else if (const auto* failed = std::get_if<event::TransferFailed>(&event)) {
+    EndEdge(node.node, failed->transfer, false);
+  }
+}
+
+void TransferChecker::OnCommand(absl::Time now, NodeRef node,
+                                const Command& command) {
+  if (const auto* start = std::get_if<command::StartTransfer>(&command)) {
+    AddEdge(now, node, *start);
+  } else if (const auto* end = std::get_if<command::CancelTransfer>(&command)) {
+    EndEdge(node.node, end->transfer, false);
+  } else if (const auto* out = std::get_if<command::ReleaseBuffer>(&command)) {
+    const auto found = whole_.find({node.node, out->buffer});
+    if (found == whole_.end()) return;
+    held_.erase({node.node, found->second});
+    whole_.erase(found);
+  }
+}
+
+void TransferChecker::AddEdge(absl::Time now, NodeRef node,
+                              const command::StartTransfer& order) {
+  if (order.key.is_output()) return;
+  const ObjectId& object = order.key.object;
+  Graph& graph = graphs_[object];
+  if (graph.edges.contains(node.node)) {
+    Add(now, object,
+        absl::StrCat(ToString(node.node), " fetches it twice at a time"));
+    return;
+  }
+  if (held_.contains({node.node, object})) {
+    Add(now, object, absl::StrCat(ToString(node.node), " fetches what it has"));
+  }
+  const NodeId server = order.server.node;
+  graph.edges[node.node] = Edge{server, order.generation, order.buffer};
+  under_way_[{node.node, order.transfer}] = object;
+  const std::uint32_t receivers = ++graph.receivers[server];
+  CheckCircle(now, object, node.node);
+  if (faults_ || receivers < 2 ||
+      simulation_->options().schedule == Schedule::kPlain) {
+    return;
+  }
+  const auto count = static_cast<std::uint32_t>(simulation_->nodes().size());
+  const auto [bound, is_new] = bounds_.try_emplace({order.size, count}, 0);
+  if (is_new) {
+    bound->second =
+        DegreeBound(order.size, count, simulation_->options().network);
+  }
+  if (receivers > bound->second) {
+    Add(now, object,
+        absl::StrCat(ToString(server), " serves ", receivers,
+                     " receivers; the degree is at most ", bound->second));
+  }
+}
+
+void TransferChecker::CheckCircle(absl::Time now, const ObjectId& object,
+                                  NodeId receiver) {
+  const Graph& graph = graphs_[object];
+  NodeId at = receiver;
+  for (std::size_t hops = 0; hops <= graph.edges.size(); ++hops) {
+    const auto next = graph.edges.find(at);
+    if (next == graph.edges.end()) return;
+    at = next->second.server;
+    if (at == receiver) {
+      Add(now, object,
+          absl::StrCat(ToString(receiver), " fetches in a circle"));
+      return;
+    }
+  }
+}
+
+void TransferChecker::EndEdge(NodeId node, TransferId transfer, bool complete) {
+  const auto found = under_way_.find({node, transfer});
+  if (found == under_way_.end()) return;
+  const ObjectId object = found->second;
+  under_way_.erase(found);
+  Graph& graph = graphs_[object];
+  const auto edge = graph.edges.find(node);
+  if (complete) {
+    whole_[{node, edge->second.buffer}] = object;
+    held_.insert({node, object});
+  }
+  --graph.receivers[edge->second.server];
+  graph.edges.erase(edge);
+}
+
+void TransferChecker::OnFrameSent(absl::Time now, const FrameSent& frame) {
+  const ObjectId& object = frame.key.object;
+  for (const Segment& piece : frame.content.pieces()) {
+    if (!piece.content) {
+      Add(now, object,
+          absl::StrCat(ToString(frame.server.node),
+                       " sends a range that it does not hold"));
+      continue;
+    }
+    const auto of = std::make_pair(frame.key, frame.generation);
+    const auto [known, first] = of_generation_.emplace(of, piece.content);
+    if (!first && known->second != piece.content) {
+      Add(now, object,
+          absl::StrCat(ToString(frame.server.node),
+                       " sends other bytes as generation ",
+                       ToString(frame.generation)));
+    }
+    if (!plausible_.emplace(object, piece.content).second) continue;
+    if (!history_->MayStandFor(object, piece.content)) {
+      Add(now, object,
+          absl::StrCat(ToString(frame.server.node),
+                       " sends what belongs to another object: ",
+                       simulation_->contents().Describe(piece.content)));
+    }
+  }
+}
+
+}  // namespace hoplite::sim

@@ -1,0 +1,131 @@
+// A cluster in virtual time: the real machines in a modelled world.
+//
+// One agenda of occurrences, one machine a node. An occurrence that is an
+// event goes to its node's machine; what the machine commands is carried out
+// by the models of network, data plane, store and clients, and what comes of
+// it goes back onto the agenda. Same options, same run.
+//
+// Not responsible for: what clients ask (Workload), judging (checkers).
+// Thread safety: none; one thread at a time.
+// Complexity: memory O(nodes + what is under way + what was ever ordered).
+
+#ifndef HOPLITE_SIM_SIMULATION_H_
+#define HOPLITE_SIM_SIMULATION_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "hoplite/sim/client_model.h"
+#include "hoplite/sim/data_plane_model.h"
+#include "hoplite/sim/machine.h"
+#include "hoplite/sim/node_host.h"
+
+namespace hoplite::sim {
+
+struct SimulationOptions {
+  std::uint32_t node_count = 4;  // members from the start, the head included
+  std::uint64_t store_capacity = 1 << 30;  // of each node
+  std::uint64_t seed = 1;
+  // Nodes that host shards; 0: all but the head. The head hosts them alone.
+  std::uint32_t shard_host_count = 0;
+  // False: only the head and the hosts of shards know all members, so that
+  // the memory of very large runs stays linear.
+  bool all_know_all = true;
+  Schedule schedule = Schedule::kHoplite;
+  NetworkOptions network;
+  DataPlaneOptions data_plane;
+  // From a command to what comes of it on the same node.
+  absl::Duration local_delay = absl::Microseconds(1);
+  std::uint64_t occurrences_max = 200'000'000;  // beyond it: no progress
+  MachineFactory make_machine = MakeNode;
+};
+
+class Simulation final : private NodeHost {
+ public:
+  explicit Simulation(SimulationOptions options);
+  ~Simulation() override;
+
+  // Ownership: keeps `observer`, which must outlive the run.
+  void AddObserver(Observer* observer) { observers_.push_back(observer); }
+
+  ClientModel& clients() { return clients_; }
+  DataPlaneModel& data_plane() { return data_plane_; }
+  Agenda& agenda() override { return agenda_; }
+  ContentTable& contents() override { return contents_; }
+
+  // A process asks the head to be a member. `token` tells joins apart.
+  void Join(std::uint64_t token);
+
+  // Runs until no request is open and nothing is under way, or the time is
+  // `limit`; then tells the observers. May be called again.
+  void Run(absl::Time limit);
+
+  // Members that have been started, in order of their ids.
+  std::vector<NodeRef> nodes() const;
+  NodeRef node(std::uint32_t index) const { return nodes().at(index); }
+  // REQUIRES: the node was started.
+  const Machine& machine(NodeId node) const;
+  const StoreModel& store_of(NodeId node) const;
+  // What a payload stands for; none where nobody made it.
+  ContentId ContentOf(const Payload& payload) const;
+  const SimulationOptions& options() const { return options_; }
+  bool gave_up() const { return gave_up_; }  // occurrences_max was reached
+
+ private:
+  struct Slot;
+
+  bool IsUp(NodeRef node) const override;
+  StoreModel& store(NodeId node) override;
+  void Tell(NodeId node, Event event) override;
+  void Complain(NodeId node, std::string what) override;
+  void Report(const FrameSent& frame) override;
+  void BufferAdvanced(NodeId node, BufferId buffer) override;
+  void LetGo(NodeId node, BufferId buffer, StoreModel::Holder holder) override;
+  Payload PayloadOf(ContentId content, std::uint64_t size) override;
+
+  Slot& slot(NodeId node);
+  const Slot* FindSlot(NodeId node) const;
+  void StartNode(NodeConfig config);
+  void StartMembers();
+  void Deliver(NodeId node, const Event& event);
+  void Tick(NodeId node, absl::Time due);
+  // Carries out what the machine has just commanded.
+  void CarryOut(Slot& slot);
+  void ScheduleTick(Slot& slot);
+
+  void Execute(Slot& slot, const command::Send& order);
+  void Execute(Slot& slot, const command::Admit& order);
+  void Execute(Slot& slot, const command::LearnMember& order);
+  void Execute(Slot& slot, const command::ForgetMember& order);
+  void Execute(Slot& slot, const command::CreateBuffer& order);
+  void Execute(Slot& slot, const command::ReleaseBuffer& order);
+  void Execute(Slot& slot, const command::StartTransfer& order);
+  void Execute(Slot& slot, const command::CancelTransfer& order);
+  void Execute(Slot& slot, const command::ServePull& order);
+  void Execute(Slot& slot, const command::RefusePull& order);
+  void Execute(Slot& slot, const command::StartFold& order);
+  void Execute(Slot& slot, const command::CancelFold& order);
+  void Execute(Slot& slot, const command::FoldPayloads& order);
+  void Execute(Slot& slot, const command::HandBuffer& order);
+  void Execute(Slot& slot, const command::AnswerRequest& order);
+
+  const SimulationOptions options_;
+  Agenda agenda_;
+  ContentTable contents_;
+  DataPlaneModel data_plane_;
+  ClientModel clients_;
+  std::vector<Observer*> observers_;
+  std::vector<std::unique_ptr<Slot>> slots_;  // indexed by node
+  // Keeps every payload, so that an address names one for the whole run.
+  std::map<const std::string*, std::pair<Payload, ContentId>> payloads_;
+  Commands commands_;
+  bool gave_up_ = false;
+};
+
+}  // namespace hoplite::sim
+
+#endif  // HOPLITE_SIM_SIMULATION_H_

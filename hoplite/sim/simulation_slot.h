@@ -1,0 +1,36 @@
+// One node of a simulation: its machine and what belongs to it.
+//
+// Thread safety: none; one thread at a time.
+
+#ifndef HOPLITE_SIM_SIMULATION_SLOT_H_
+#define HOPLITE_SIM_SIMULATION_SLOT_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "hoplite/base/id.h"
+#include "hoplite/sim/machine.h"
+#include "hoplite/sim/simulation.h"
+#include "hoplite/sim/store_model.h"
+
+namespace hoplite::sim {
+
+struct Simulation::Slot {
+  Slot(NodeRef node, std::uint64_t capacity, std::unique_ptr<Machine> made)
+      : ref(node), store(capacity), machine(std::move(made)) {}
+
+  const NodeRef ref;
+  StoreModel store;
+  std::unique_ptr<Machine> machine;
+  std::optional<absl::Time> tick;  // the one that counts
+  std::set<NodeRef> learned;       // beyond the members at the start
+  std::set<BufferId> ever_created;
+};
+
+}  // namespace hoplite::sim
+
+#endif  // HOPLITE_SIM_SIMULATION_SLOT_H_
