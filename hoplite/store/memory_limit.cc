@@ -85,7 +85,7 @@ void LimitByGroup(const std::string& folder, const GroupFiles& files,
   }
   const std::uint64_t used = *usage - std::min(*usage, cached);
   Limit(*limit - std::min(*limit, used),
-        absl::StrCat("the control group's ", folder, "/", files.limit),
+        absl::StrCat("the control group limit ", folder, "/", files.limit),
         available);
 }
 

@@ -166,7 +166,7 @@ TEST(ObjectStoreTest, MoreThanTheMachineHasIsRefusedNamingWhatThereIs) {
     EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_THAT(std::string(refused.message()),
                 AllOf(HasSubstr(std::to_string(capacity)),
-                      HasSubstr("available"), HasSubstr("smaller store")));
+                      HasSubstr("has room for"), HasSubstr("smaller store")));
   }
 }
 

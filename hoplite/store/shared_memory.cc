@@ -37,17 +37,16 @@ absl::Status ErrnoError(absl::string_view what, std::uint64_t bytes) {
       absl::StrFormat("cannot make a store of %d bytes: %s", bytes, what));
 }
 
-// OK where `missing` more bytes of a store of `bytes` may be taken.
-absl::Status CheckAvailable(std::uint64_t bytes, std::uint64_t missing) {
+// OK where a store of `bytes`, `reserved` of which it has, can have the rest.
+absl::Status CheckAvailable(std::uint64_t bytes, std::uint64_t reserved) {
   const AvailableMemory available = FindAvailableMemory();
-  if (available.bytes >= kHeadroomBytes &&
-      available.bytes - kHeadroomBytes >= missing) {
-    return absl::OkStatus();
-  }
+  const std::uint64_t usable =
+      available.bytes - std::min(available.bytes, kHeadroomBytes);
+  if (usable >= bytes - reserved) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrFormat(
-      "cannot reserve a store of %d bytes: %d bytes of it are missing and %d "
-      "are available (%s), of which %d stay free; choose a smaller store",
-      bytes, missing, available.bytes, available.limited_by, kHeadroomBytes));
+      "cannot reserve a store of %d bytes: %s has room for %d (another %d "
+      "always stay free); choose a smaller store",
+      bytes, available.limited_by, reserved + usable, kHeadroomBytes));
 }
 
 // The kernel gives out memory that it does not have, and ends processes later:
@@ -55,7 +54,7 @@ absl::Status CheckAvailable(std::uint64_t bytes, std::uint64_t missing) {
 // some too.
 absl::Status Reserve(int descriptor, std::uint64_t bytes) {
   for (std::uint64_t begin = 0; begin < bytes;) {
-    HOPLITE_RETURN_IF_ERROR(CheckAvailable(bytes, bytes - begin));
+    HOPLITE_RETURN_IF_ERROR(CheckAvailable(bytes, begin));
     const std::uint64_t length = std::min(kReserveBytes, bytes - begin);
     if (fallocate(descriptor, 0, static_cast<off_t>(begin),
                   static_cast<off_t>(length)) == 0) {
@@ -83,7 +82,7 @@ absl::StatusOr<std::shared_ptr<SharedMemory>> SharedMemory::Create(
   if (bytes == 0) {
     return absl::InvalidArgumentError("a store needs a capacity above 0 bytes");
   }
-  HOPLITE_RETURN_IF_ERROR(CheckAvailable(bytes, bytes));
+  HOPLITE_RETURN_IF_ERROR(CheckAvailable(bytes, 0));
   const int descriptor =
       memfd_create("hoplite-store", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0) return ErrnoError("memfd_create", bytes);
