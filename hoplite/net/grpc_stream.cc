@@ -1,0 +1,185 @@
+#include "hoplite/net/grpc_stream.h"
+
+#include <utility>
+
+#include "hoplite/base/check.h"
+
+namespace hoplite {
+namespace {
+
+// The first is slow, in cold code; the best of a few is the link's.
+constexpr std::uint32_t kProbeCount = 4;
+
+}  // namespace
+
+void GrpcStream::SetHello(wire::Hello hello, Outbox waiting) {
+  MutexLock lock(mutex_);
+  *header_.mutable_hello() = std::move(hello);
+  header_waits_ = true;
+  outbox_ = std::move(waiting);
+}
+
+void GrpcStream::Start() {
+  std::optional<wire::Batch> first;
+  {
+    MutexLock lock(mutex_);
+    HOPLITE_CHECK(!started_);
+    started_ = true;
+    reading_ = true;
+    if (HasWork()) first = BeginWrite();
+  }
+  if (first.has_value()) call_->Write(*first, &written_);
+  call_->Read(&incoming_, &read_);
+  bool cut = false;
+  {
+    MutexLock lock(mutex_);
+    cut = ending_;
+  }
+  if (cut) call_->Cancel();
+}
+
+bool GrpcStream::Send(wire::Envelope envelope) {
+  std::optional<wire::Batch> batch;
+  {
+    MutexLock lock(mutex_);
+    if (ending_) return false;
+    outbox_.Add(std::move(envelope));
+    batch = BeginWriteIfDue();
+  }
+  if (batch.has_value()) call_->Write(*batch, &written_);
+  return true;
+}
+
+void GrpcStream::BeginProbes(bool hello_taken) {
+  std::optional<wire::Batch> batch;
+  {
+    MutexLock lock(mutex_);
+    header_.set_hello_taken(hello_taken);
+    header_.set_ping(++ping_);
+    header_waits_ = true;
+    batch = BeginWriteIfDue();
+  }
+  if (batch.has_value()) call_->Write(*batch, &written_);
+}
+
+void GrpcStream::Cut(grpc::Status status) {
+  bool cancel = false;
+  {
+    MutexLock lock(mutex_);
+    if (ending_) return;
+    ending_ = true;
+    status_ = std::move(status);
+    outbox_.Clear();
+    // Before Start there is no call yet; Start looks again.
+    cancel = started_ && (reading_ || writing_);
+  }
+  if (cancel) call_->Cancel();
+  // Where it is handling a batch now, HandleRead finishes the call.
+}
+
+void GrpcStream::HandleRead(bool ok) {
+  {
+    MutexLock lock(mutex_);
+    reading_ = false;
+    handling_ = ok;
+  }
+  if (ok) {
+    HandleProbes(incoming_);
+    owner_->HandleBatch(*this, incoming_);
+    incoming_.Clear();
+  }
+  bool again = false;
+  bool cancel = false;
+  {
+    MutexLock lock(mutex_);
+    handling_ = false;
+    if (!ok) {
+      cancel = writing_ && !ending_;
+      ending_ = true;
+    }
+    again = !ending_;
+    reading_ = again;
+  }
+  if (again) call_->Read(&incoming_, &read_);
+  if (cancel) call_->Cancel();
+  FinishIfIdle();
+}
+
+void GrpcStream::HandleWritten(bool ok) {
+  std::optional<wire::Batch> batch;
+  bool cancel = false;
+  {
+    MutexLock lock(mutex_);
+    writing_ = false;
+    if (!ok) {
+      cancel = reading_ && !ending_;
+      ending_ = true;
+    }
+    batch = BeginWriteIfDue();
+  }
+  if (batch.has_value()) call_->Write(*batch, &written_);
+  if (cancel) call_->Cancel();
+  FinishIfIdle();
+}
+
+void GrpcStream::HandleFinished() {
+  // The owner lets go of this stream in HandleEnd.
+  const std::shared_ptr<GrpcStream> self = shared_from_this();
+  owner_->HandleEnd(*this, final_status_);
+}
+
+void GrpcStream::HandleProbes(const wire::Batch& batch) {
+  if (batch.ping() == 0 && batch.pong() == 0) return;
+  const Clock::time_point now = Clock::now();
+  std::optional<absl::Duration> round_trip;
+  std::optional<wire::Batch> answer;
+  {
+    MutexLock lock(mutex_);
+    if (batch.ping() != 0) {
+      header_.set_pong(batch.ping());
+      header_waits_ = true;
+    }
+    if (batch.pong() != 0 && batch.pong() == ping_) {
+      round_trip = absl::FromChrono(now - ping_sent_at_);
+      if (ping_ < kProbeCount) {
+        header_.set_ping(++ping_);
+        header_waits_ = true;
+      }
+    }
+    answer = BeginWriteIfDue();
+  }
+  if (answer.has_value()) call_->Write(*answer, &written_);
+  if (round_trip.has_value()) owner_->HandleRoundTrip(*round_trip);
+}
+
+bool GrpcStream::HasWork() const { return header_waits_ || !outbox_.empty(); }
+
+wire::Batch GrpcStream::BeginWrite() {
+  HOPLITE_CHECK(!writing_);
+  writing_ = true;
+  wire::Batch batch = outbox_.Take();
+  if (header_waits_) {
+    batch.MergeFrom(header_);
+    header_.Clear();
+    header_waits_ = false;
+    if (batch.ping() != 0) ping_sent_at_ = Clock::now();
+  }
+  return batch;
+}
+
+std::optional<wire::Batch> GrpcStream::BeginWriteIfDue() {
+  if (!started_ || ending_ || writing_ || !HasWork()) return std::nullopt;
+  return BeginWrite();
+}
+
+void GrpcStream::FinishIfIdle() {
+  {
+    MutexLock lock(mutex_);
+    if (!ending_ || reading_ || handling_ || writing_ || finishing_) return;
+    finishing_ = true;
+    final_status_ = status_;
+  }
+  call_->Finish(&final_status_, &finished_);
+}
+
+}  // namespace hoplite
