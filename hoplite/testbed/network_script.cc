@@ -16,6 +16,9 @@ constexpr std::uint64_t kRounding = 64;
 // What the kernel takes for 64 KiB with headers.
 constexpr std::uint64_t kLargestSegment = 65000;
 constexpr int kHostsPerBlock = 250;
+// States of a bridge's port.
+constexpr int kDisabled = 0;
+constexpr int kForwarding = 3;
 
 // Runs a command for each line of a text.
 std::string Batch(absl::string_view command, absl::string_view lines) {
@@ -199,6 +202,16 @@ std::string ReshapeScript(const NetworkPlan& plan) {
       ForEachHost(plan,
                   absl::StrCat("ip link set eth0 gso_max_size ", segment, "\n",
                                Batch("tc", Shape(plan, "replace", "eth0")))));
+}
+
+std::string CutLinkScript(int host) {
+  return absl::StrCat("bridge link set dev veth", host, " state ", kDisabled,
+                      "\n");
+}
+
+std::string RestoreLinkScript(int host) {
+  return absl::StrCat("bridge link set dev veth", host, " state ", kForwarding,
+                      "\n");
 }
 
 }  // namespace hoplite::testbed

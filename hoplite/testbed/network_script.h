@@ -17,13 +17,13 @@ namespace hoplite::testbed {
 
 struct NetworkPlan {
   int hosts = 0;
-  std::optional<std::uint64_t> link_bits_per_second;
+  std::optional<std::uint64_t> link_bits_per_second = std::nullopt;
   std::uint64_t bucket_bytes = 0;
   std::uint64_t queue_bytes = 0;
   int mtu = 0;
   bool ipv6 = true;
   // Empty: the kernel's default.
-  std::string congestion_control;
+  std::string congestion_control = {};
 };
 
 // "host3" and its addresses.
@@ -48,6 +48,11 @@ std::string SetUpScript(const NetworkPlan& plan);
 
 // Gives all links of a network with a rate the plan's bucket and queue.
 std::string ReshapeScript(const NetworkPlan& plan);
+
+// The bridge forwards nothing from and to the host, or does so again. Its
+// link keeps its carrier, so that nobody on the host is told.
+std::string CutLinkScript(int host);
+std::string RestoreLinkScript(int host);
 
 }  // namespace hoplite::testbed
 

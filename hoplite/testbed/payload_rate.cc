@@ -74,6 +74,13 @@ absl::Status SendUntilAnswered(const Descriptor& socket) {
   return absl::OkStatus();
 }
 
+// What still waits to be sent is thrown away on close: it would delay
+// whatever is measured next on the link.
+void DropOnClose(const Descriptor& socket) {
+  const linger none = {.l_onoff = 1, .l_linger = 0};
+  setsockopt(socket.number(), SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+}
+
 }  // namespace
 
 absl::StatusOr<PayloadRateServer> PayloadRateServer::Listen() {
@@ -95,7 +102,8 @@ absl::Status PayloadRateServer::ServeOne(absl::Time deadline) {
   HOPLITE_ASSIGN_OR_RETURN(const Answer answer, Count(socket, request));
   HOPLITE_RETURN_IF_ERROR(
       SendAll(socket, std::as_bytes(std::span(&answer, 1))));
-  // A close with unread data would destroy the answer on its way.
+  // A close with unread data would destroy the answer on its way; and when
+  // the client's end has come, the link is free again.
   std::vector<std::byte> rest(kPieceBytes);
   while (true) {
     const auto received = ReceiveSome(socket, std::span(rest));
@@ -117,6 +125,7 @@ absl::StatusOr<PayloadRate> MeasurePayloadRate(
   HOPLITE_RETURN_IF_ERROR(
       SendAll(socket, std::as_bytes(std::span(&request, 1))));
   HOPLITE_RETURN_IF_ERROR(SendUntilAnswered(socket));
+  DropOnClose(socket);
   Answer answer = {};
   HOPLITE_RETURN_IF_ERROR(
       ReceiveAll(socket, std::as_writable_bytes(std::span(&answer, 1))));

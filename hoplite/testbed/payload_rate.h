@@ -50,7 +50,8 @@ class PayloadRateServer {
 
   int port() const { return port_; }
 
-  // Serves one measurement, from its connection to its end.
+  // Serves one measurement, from its connection to its end, when nothing of
+  // it is on the link any more.
   //
   // Errors: kDeadlineExceeded where nobody connects, kUnavailable where the
   // client goes before the end, kInvalidArgument where it is none of ours.

@@ -131,6 +131,7 @@ absl::Status PrintRow(RelayChain& chain, const Options& options,
                median, milliseconds.front(), milliseconds.back(), floor,
                median / floor, 100 * idle_share,
                faithful ? "" : "  below 8 buckets");
+  std::fflush(stdout);
   return absl::OkStatus();
 }
 
@@ -149,6 +150,7 @@ absl::Status Measure(const Options& options) {
   absl::PrintF("%10s %10s %10s %10s %10s %7s %7s\n",
                options.add ? "add bytes" : "bytes", "median ms", "min ms",
                "max ms", "S/B ms", "ratio", "idle");
+  std::fflush(stdout);
   for (const std::uint64_t size : options.sizes) {
     HOPLITE_RETURN_IF_ERROR(
         PrintRow(*chain, options, size, rate.bits_per_second));

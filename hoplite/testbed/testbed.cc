@@ -65,8 +65,9 @@ absl::Status CheckOptions(const TestbedOptions& options) {
   return CheckBucket(options.bucket_bytes, options.mtu);
 }
 
+// All hosts may have said the same: the first is enough.
 absl::Status ScriptFailure(absl::string_view errors) {
-  errors = absl::StripAsciiWhitespace(errors);
+  errors = errors.substr(0, errors.find('\n'));
   if (absl::StrContains(errors, "not found")) {
     return absl::FailedPreconditionError(
         absl::StrCat("the testbed needs the programs ip and tc (package "
@@ -186,6 +187,16 @@ absl::Status Testbed::SetBucket(std::uint64_t bucket_bytes) {
 std::uint64_t Testbed::bucket_bytes() const {
   MutexLock lock(mutex_);
   return bucket_bytes_;
+}
+
+absl::Status Testbed::CutLink(int host) {
+  HOPLITE_CHECK(host >= 0 && host < host_count());
+  return RunScript(CutLinkScript(host)).status();
+}
+
+absl::Status Testbed::RestoreLink(int host) {
+  HOPLITE_CHECK(host >= 0 && host < host_count());
+  return RunScript(RestoreLinkScript(host)).status();
 }
 
 absl::StatusOr<std::string> Testbed::RunScript(absl::string_view script) {

@@ -99,6 +99,14 @@ class Testbed {
   absl::Status SetBucket(std::uint64_t bucket_bytes);
   std::uint64_t bucket_bytes() const;
 
+  // Nothing passes the host's link any more, in silence: connections stay and
+  // wait. RestoreLink ends it. Both are harmless when repeated.
+  //
+  // REQUIRES: host < host_count().
+  // Errors: kInternal.
+  absl::Status CutLink(int host);
+  absl::Status RestoreLink(int host);
+
   // The name of what TCP on the hosts uses.
   const std::string& congestion_control() const { return congestion_control_; }
 
