@@ -56,8 +56,8 @@ class WritableBuffer {
   WritableBuffer& operator=(WritableBuffer&&) noexcept;
   ~WritableBuffer();
 
-  // All of it, to fill from the beginning. Not to be written after Seal, nor
-  // before what Advance has named.
+  // All of it, to fill from the beginning. What Advance has named is not to be
+  // written again, and nothing after Seal.
   std::span<std::byte> data() const;
   std::uint64_t size() const { return data().size(); }
 
@@ -66,6 +66,7 @@ class WritableBuffer {
   void Advance(std::uint64_t to);
 
   // The object is all written; blocks until the directory has accepted it.
+  // REQUIRES, as all else here: called once, and nothing after it.
   // Errors: kAlreadyExists: the id was put by somebody else. kNotFound: it is
   // deleted. kDeadlineExceeded: the timeout given to Create has passed; and
   // the others of Client.
@@ -73,7 +74,7 @@ class WritableBuffer {
   Future<void> SealAsync();
 
  private:
-  std::shared_ptr<PutCall> call_;  // null once it was moved from
+  std::shared_ptr<PutCall> call_;  // null once sealed, or moved from
 };
 
 }  // namespace hoplite

@@ -1,7 +1,8 @@
 // FutureState is what the copies of a Future share: a result that comes once.
 //
-// Users need only future.h. A state's waiting is bounded by its guard: where
-// no result has come by then, the first who waits gives it one.
+// Users need only future.h. Whoever waits is bound by the call's guard, a time
+// soon after the call's deadline: where nothing has come by then, because the
+// node does not answer, the call is expired from this side.
 //
 // Thread safety: thread-safe.
 
@@ -14,10 +15,10 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "hoplite/base/mutex.h"
@@ -32,14 +33,14 @@ class FutureStateBase {
   FutureStateBase& operator=(const FutureStateBase&) = delete;
 
   bool Ready() const;
-  // False where the deadline came first. Past the guard a state that is not
-  // ready is given kDeadlineExceeded.
+  // False where the deadline came first.
   bool Wait(absl::Time deadline);
-  // What Cancel does, and the time by which a result must have come, with the
-  // text of the error that stands for it then. REQUIRES: called at most once,
-  // before others have the state.
+  // How the call is cancelled; and what whoever waits past `guard` does, once.
+  // Both are to make it ready soon, and are let go when it is.
+  // REQUIRES: called at most once, before others have the state.
   void Prepare(std::function<void()> cancel, absl::Time guard,
-               std::function<std::string()> guard_text);
+               std::function<void()> expire);
+  // Nothing where it is ready, or was not prepared.
   void Cancel();
   // Calls `listener` once when ready, on the thread that makes it so; at once
   // where it is ready already (then the number is 0).
@@ -49,12 +50,9 @@ class FutureStateBase {
   // When it became ready, in the order of this process; 0: it is not.
   std::uint64_t ready_order() const;
 
-  // Makes it ready with an error; false where it was ready.
-  virtual bool Fail(absl::Status status) = 0;
-
  protected:
   // Calls `store` under the lock, which stores the result, unless ready.
-  bool Complete(const std::function<void()>& store);
+  bool Complete(absl::FunctionRef<void()> store);
 
  private:
   mutable Mutex mutex_;
@@ -64,10 +62,9 @@ class FutureStateBase {
   std::map<std::uint64_t, std::function<void()>> listeners_
       ABSL_GUARDED_BY(mutex_);
 
-  // Constant once others have the state; cancel_ ends with the result.
   std::function<void()> cancel_ ABSL_GUARDED_BY(mutex_);
+  std::function<void()> expire_ ABSL_GUARDED_BY(mutex_);
   absl::Time guard_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
-  std::function<std::string()> guard_text_ ABSL_GUARDED_BY(mutex_);
 };
 
 template <typename Result>
@@ -77,9 +74,7 @@ class FutureState final : public FutureStateBase {
   bool Set(Result result) {
     return Complete([&] { result_.emplace(std::move(result)); });
   }
-  bool Fail(absl::Status status) override {
-    return Set(Result(std::move(status)));
-  }
+  bool Fail(absl::Status status) { return Set(Result(std::move(status))); }
   // REQUIRES: Ready(). It never changes again.
   const Result& result() const { return *result_; }
 

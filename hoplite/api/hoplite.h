@@ -57,7 +57,7 @@ struct ReduceOptions {
   ReduceOp op = ReduceOp::kSum;
   DataType type = DataType::kF32;
   // How many sources, the first to be ready, go in; none: all.
-  std::optional<std::uint32_t> count;
+  std::optional<std::uint32_t> count = std::nullopt;
   absl::Duration timeout = absl::InfiniteDuration();
 };
 struct ReduceResult {

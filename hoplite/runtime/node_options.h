@@ -21,19 +21,19 @@ struct NodeOptions {
   // The control port.
   std::string listen = "127.0.0.1:0";
   // The data plane's port; empty: a free one on the host of `listen`.
-  std::string data_listen;
+  std::string data_listen = "";
   // The host under which other nodes reach this one; empty: the host of
   // `listen`, which must then not be a wildcard.
-  std::string advertise;
+  std::string advertise = "";
   // The head's HOST:PORT; empty: this node is the head of a new cluster.
-  std::string join;
+  std::string join = "";
   // Joining fails after so long.
   absl::Duration join_timeout = absl::Seconds(30);
   std::uint64_t store_bytes = std::uint64_t{1} << 30;
   // Whether workers may connect over a Unix socket, and its path; empty: a
   // path of its own in the folder where Client::Connect looks.
   bool serve_clients = false;
-  std::string socket_path;
+  std::string socket_path = "";
   // How receivers are given servers; all nodes of a cluster alike.
   Schedule schedule = Schedule::kHoplite;
 };

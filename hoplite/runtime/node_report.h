@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "hoplite/core/node.h"
+#include "hoplite/core/node_status.h"
 
 namespace hoplite {
 
@@ -44,9 +44,11 @@ struct NodeReport {
 };
 
 // One JSON object on one line; each field under its own name, ids as
-// hexadecimal text, durations in seconds. The shards are given as the number
-// that each node hosts.
+// hexadecimal text, durations in seconds, the shards as runs that one node
+// hosts under one epoch.
 std::string ToJson(const NodeReport& report);
+// The inverse. Errors: kInvalidArgument: not what ToJson makes.
+absl::StatusOr<NodeReport> NodeReportFromJson(absl::string_view text);
 
 }  // namespace hoplite
 

@@ -1,0 +1,80 @@
+// RequestTable knows the requests of a node that are not answered yet, and
+// makes out of the machine's answer the error that a person can read.
+//
+// Thread safety: thread-safe.
+
+#ifndef HOPLITE_RUNTIME_REQUEST_TABLE_H_
+#define HOPLITE_RUNTIME_REQUEST_TABLE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "hoplite/base/mutex.h"
+#include "hoplite/core/command.h"
+#include "hoplite/runtime/request_port.h"
+
+namespace hoplite {
+
+// What the machine does not say of a failure.
+struct FailureContext {
+  absl::string_view operation;  // "Get"
+  ObjectId object;
+  NodeRef local;
+  std::string remote_address;  // of the answer's remote node, or empty
+  absl::Duration taken;
+  absl::Duration timeout;  // infinite: it had no deadline
+};
+// "Get of <id> on node 2: <detail>; remote node 5 at 10.0.0.5:7001; 1024 of
+// 4096 bytes done; after 5.003s of a timeout of 5s".
+absl::Status DescribeFailure(const command::AnswerRequest& answer,
+                             const FailureContext& context);
+
+class RequestTable {
+ public:
+  RequestId NewRequest() { return RequestId(++last_request_); }
+
+  // Takes in the request that `event` is. False, and the observer is answered,
+  // where the table is closed.
+  bool Add(const Event& event, std::shared_ptr<RequestObserver> observer);
+  // Of a request that has not been answered; else null.
+  std::shared_ptr<RequestObserver> Find(RequestId request) const;
+  // Tells the observer and forgets the request; where it is not here, nothing.
+  // `object` is the buffer that answer.buffer names.
+  void Answer(const command::AnswerRequest& answer, NodeRef local,
+              std::string remote_address, std::shared_ptr<ObjectBuffer> object);
+  // Answers everything with kCancelled, now and later: the node shuts down.
+  void Close(NodeRef local);
+
+  std::uint64_t started() const { return started_; }
+  std::uint64_t failed() const { return failed_; }
+
+ private:
+  struct Pending {
+    absl::string_view operation;
+    ObjectId object;
+    absl::Time began;
+    absl::Time deadline;
+    std::shared_ptr<RequestObserver> observer;
+  };
+
+  void Fail(const Pending& pending, NodeRef local,
+            const command::AnswerRequest& answer, std::string remote_address);
+
+  std::atomic<std::uint64_t> last_request_ = 0;
+  std::atomic<std::uint64_t> started_ = 0;
+  std::atomic<std::uint64_t> failed_ = 0;
+  mutable Mutex mutex_;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  NodeRef local_ ABSL_GUARDED_BY(mutex_);  // once closed
+  absl::flat_hash_map<RequestId, Pending> pending_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace hoplite
+
+#endif  // HOPLITE_RUNTIME_REQUEST_TABLE_H_
