@@ -70,15 +70,15 @@ _CALLS = (
      'nobody waits by sleeping: wait for the event itself with a CondVar, a '
      'future, poll() or a watermark'),
     ('clock',
-     r'\babsl::Now\s*\(|\w_clock::now\s*\(|\b(?:clock_gettime|gettimeofday)'
+     r'\babsl::Now\s*\(|\w+_clock::now\s*\(|\b(?:clock_gettime|gettimeofday)'
      r'\s*\(|\babsl::GetCurrentTimeNanos\b',
      r'hoplite/runtime/clock\.cc|hoplite/(testbed|cli)/|apps/|experiments/|'
-     r'tests/|(?!hoplite/(base|core|sim)/).*_(test|benchmark)\.cc',
+     r'tests/|(?!hoplite/(base|core|sim)/).*_(test|testing|benchmark)\.cc',
      'take the time as an argument, or ask hoplite/runtime/clock.h'),
     ('thread',
      r'\bstd::j?thread\b(?!::)|\bstd::async\b|\bpthread_create\b',
      r'hoplite/(runtime|net|store|api|testbed|cli)/|tests/|apps/|'
-     r'experiments/|ray_integration/|.*_(test|benchmark)\.cc',
+     r'experiments/|ray_integration/|.*_(test|testing|benchmark)\.cc',
      'threads belong to runtime, net, store, api and the programs: let the '
      'caller bring the thread'),
     ('new',
