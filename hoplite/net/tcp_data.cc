@@ -222,19 +222,15 @@ void TcpData::Shutdown() {
   peers_.CloseAllIdle();
 }
 
-bool IsAnyInterface(const std::string& host) {
-  return host == "::" || host == "0.0.0.0";
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<DataPlane>> ListenTcpData(
     const TcpDataOptions& options) {
   HOPLITE_ASSIGN_OR_RETURN(const HostPort listen,
-                           ParseHostPort(options.listen_address));
+                           HostPort::Parse(options.listen_address));
   HostPort advertised{options.advertise_host, 0};
   if (advertised.host.empty()) {
-    if (IsAnyInterface(listen.host)) {
+    if (listen.is_wildcard()) {
       return absl::InvalidArgumentError(absl::StrFormat(
           "%s listens on all interfaces: say which host name or address the "
           "other nodes reach this one by",
@@ -245,7 +241,7 @@ absl::StatusOr<std::unique_ptr<DataPlane>> ListenTcpData(
   RaiseDescriptorLimit();
   HOPLITE_ASSIGN_OR_RETURN(const int listener, OpenListener(listen));
   advertised.port = LocalEndpoint(listener).port();
-  return std::make_unique<TcpData>(listener, FormatHostPort(advertised));
+  return std::make_unique<TcpData>(listener, advertised.ToString());
 }
 
 }  // namespace hoplite

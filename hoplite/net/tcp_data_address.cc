@@ -7,49 +7,10 @@
 #include <memory>
 
 #include "absl/status/status.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace hoplite {
-namespace {
-
-absl::Status NoAddress(absl::string_view text) {
-  return absl::InvalidArgumentError(absl::StrFormat(
-      "\"%s\" is no address: write HOST:PORT, an IPv6 address in brackets "
-      "([::1]:7000), and a port from 0 to 65535",
-      text));
-}
-
-}  // namespace
-
-absl::StatusOr<HostPort> ParseHostPort(absl::string_view text) {
-  const std::size_t colon = text.rfind(':');
-  if (colon == absl::string_view::npos || colon == 0) return NoAddress(text);
-  absl::string_view host = text.substr(0, colon);
-  const absl::string_view digits = text.substr(colon + 1);
-  if (host.front() == '[') {
-    if (host.back() != ']' || host.size() < 3) return NoAddress(text);
-    host = host.substr(1, host.size() - 2);
-  } else if (host.find(':') != absl::string_view::npos) {
-    return NoAddress(text);  // where would the port of "::1" begin?
-  }
-  std::uint32_t port = 0;
-  if (digits.empty() ||
-      digits.find_first_not_of("0123456789") != absl::string_view::npos ||
-      !absl::SimpleAtoi(digits, &port) || port > UINT16_MAX) {
-    return NoAddress(text);
-  }
-  return HostPort{std::string(host), static_cast<std::uint16_t>(port)};
-}
-
-std::string FormatHostPort(const HostPort& address) {
-  if (address.host.find(':') != std::string::npos) {
-    return absl::StrCat("[", address.host, "]:", address.port);
-  }
-  return absl::StrCat(address.host, ":", address.port);
-}
-
 std::uint16_t Endpoint::port() const {
   if (storage.ss_family == AF_INET) {
     return ntohs(reinterpret_cast<const sockaddr_in*>(&storage)->sin_port);
@@ -63,7 +24,7 @@ std::string Endpoint::ToString() const {
                     NI_NUMERICHOST) != 0) {
     return "an unknown address";
   }
-  return FormatHostPort({host, port()});
+  return HostPort{host, port()}.ToString();
 }
 
 absl::StatusOr<std::vector<Endpoint>> Resolve(const HostPort& address,
@@ -78,7 +39,7 @@ absl::StatusOr<std::vector<Endpoint>> Resolve(const HostPort& address,
       address.host.c_str(), absl::StrCat(address.port).c_str(), &hints, &found);
   if (error != 0) {
     return absl::UnavailableError(absl::StrFormat(
-        "%s is not known here: %s", FormatHostPort(address),
+        "%s is not known here: %s", address.ToString(),
         error == EAI_SYSTEM ? std::strerror(errno) : ::gai_strerror(error)));
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owned(

@@ -1,8 +1,4 @@
-// Addresses of the data plane: from "host:port" to what a socket takes.
-//
-// A host is a name, an IPv4 address, or an IPv6 address in brackets, with its
-// zone where it is a link's own: "node-3:7000", "10.0.0.3:7000",
-// "[fe80::1%eth0]:7000".
+// Endpoints are what "host:port" stands for: addresses that a socket takes.
 //
 // Thread safety: values; as safe as int. Functions are thread-safe.
 
@@ -16,18 +12,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "hoplite/net/host_port.h"
 
 namespace hoplite {
-
-struct HostPort {
-  std::string host;  // without brackets
-  std::uint16_t port = 0;
-};
-// Errors: kInvalidArgument: it is no host and port; says how one is written.
-absl::StatusOr<HostPort> ParseHostPort(absl::string_view text);
-// The inverse: brackets around what has a colon.
-std::string FormatHostPort(const HostPort& address);
 
 // One address of a socket.
 struct Endpoint {
@@ -39,7 +26,7 @@ struct Endpoint {
   }
   sockaddr* mutable_address() { return reinterpret_cast<sockaddr*>(&storage); }
   std::uint16_t port() const;
-  // As FormatHostPort, with the numeric address.
+  // As HostPort::ToString, with the numeric address.
   std::string ToString() const;
 };
 

@@ -121,7 +121,7 @@ void Peers::DropEndpoints(NodeRef server) {
 
 void Peers::ResolvePeer(NodeRef server, Peer& peer) {
   if (peer.resolving) return;
-  const auto address = ParseHostPort(peer.address);
+  const auto address = HostPort::Parse(peer.address);
   if (!address.ok()) return OnResolved(server, {});
   if (auto numeric = Resolve(*address, Resolution::kNumericOnly);
       numeric.ok()) {

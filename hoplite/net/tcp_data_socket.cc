@@ -95,7 +95,7 @@ absl::StatusOr<int> OpenListener(const HostPort& address) {
   return absl::UnavailableError(
       absl::StrFormat("cannot listen for data on %s (%s); choose another "
                       "address, or port 0 for a free one",
-                      FormatHostPort(address), reasons));
+                      address.ToString(), reasons));
 }
 
 Endpoint LocalEndpoint(int descriptor) {
