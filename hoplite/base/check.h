@@ -12,11 +12,11 @@
 #include <cstdlib>
 
 // Always on, in every build.
-#define HOPLITE_CHECK(condition)                                         \
-  do {                                                                   \
-    if (!(condition)) [[unlikely]] {                                     \
-      ::hoplite::internal::CheckFailed(__FILE__, __LINE__, #condition);  \
-    }                                                                    \
+#define HOPLITE_CHECK(condition)                                        \
+  do {                                                                  \
+    if (!(condition)) [[unlikely]] {                                    \
+      ::hoplite::internal::CheckFailed(__FILE__, __LINE__, #condition); \
+    }                                                                   \
   } while (false)
 
 // For hot paths: on unless NDEBUG.

@@ -25,8 +25,8 @@ std::string Sha256Hex(std::span<const std::byte> bytes) {
   unsigned char digest[SHA256_DIGEST_LENGTH];
   SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
          digest);
-  return absl::BytesToHexString(absl::string_view(
-      reinterpret_cast<const char*>(digest), sizeof(digest)));
+  return absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(digest), sizeof(digest)));
 }
 
 }  // namespace hoplite

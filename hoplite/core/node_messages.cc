@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "hoplite/base/overloaded.h"
 #include "hoplite/core/node_parts.h"
 
 namespace hoplite {
@@ -65,117 +64,175 @@ bool Node::Parts::IsHere(NodeContext& context, NodeRef from, const ShardRef& at,
   return false;
 }
 
-std::vector<message::WatchEntry> Node::Parts::EntriesHere(
-    NodeContext& context, NodeRef from, const message::WatchSources& watch) {
-  std::vector<message::WatchEntry> here;
-  for (const message::WatchEntry& entry : watch.entries) {
-    const message::WatchSources single{.target = watch.target,
-                                       .entries = {entry}};
-    if (IsHere(context, from, entry.at, single)) here.push_back(entry);
+template <typename Body>
+void Node::Parts::Hear(NodeContext& context, NodeRef from, const Body& body) {
+  static_assert(kToHost<Body>, "a message without a handler");
+  if (IsHere(context, from, body.at, body)) {
+    directory.On(context.now, from, body, context.out);
   }
-  return here;
 }
 
 void Node::Parts::On(NodeContext& context, NodeRef from,
                      const Message& message) {
-  const auto to_directory = [&](const auto& body) {
-    using Body = std::decay_t<decltype(body)>;
-    static_assert(kToHost<Body>, "a message without a handler");
-    if (IsHere(context, from, body.at, message)) {
-      directory.On(context.now, from, body, context.out);
+  std::visit([&](const auto& body) { Hear(context, from, body); }, message);
+}
+
+// --- Membership and epochs. -------------------------------------------------
+
+void Node::Parts::Hear(NodeContext& context, NodeRef,
+                       const message::MemberJoined& joined) {
+  if (joined.member.ref == config.self) return;
+  members[joined.member.ref.node] = joined.member;
+  context.out.push_back(command::LearnMember{joined.member});
+  directory.SetNodeCount(static_cast<std::uint32_t>(members.size()));
+}
+
+void Node::Parts::Hear(NodeContext& context, NodeRef,
+                       const message::MemberLost& lost) {
+  auto it = members.find(lost.member.node);
+  if (it == members.end() || it->second.ref != lost.member) return;
+  members.erase(it);
+  context.out.push_back(command::ForgetMember{lost.member});
+  directory.SetNodeCount(static_cast<std::uint32_t>(members.size()));
+  directory.OnNodeLost(context.now, lost.member, context.out);
+}
+
+void Node::Parts::Hear(NodeContext& context, NodeRef from,
+                       const message::Leave&) {
+  if (head.has_value()) head->OnMemberGone(from, context.out);
+}
+
+void Node::Parts::Hear(NodeContext& context, NodeRef,
+                       const message::MapUpdate& update) {
+  Apply(context, update.assignments);
+}
+
+void Node::Parts::Hear(NodeContext& context, NodeRef,
+                       const message::StaleEpoch& stale) {
+  Apply(context, {stale.newer});
+}
+
+void Node::Parts::Hear(NodeContext& context, NodeRef from,
+                       const message::CloseShards& close) {
+  message::ShardsClosed closed;
+  for (const ShardRef& at : close.shards) {
+    const bool hosted = directory.HostedEpoch(at.shard) == at.epoch;
+    const bool given_up_before =
+        shard_map.Find(at.shard).at == at && !directory.HostedEpoch(at.shard);
+    if (given_up_before || (hosted && directory.CloseIfEmpty(at.shard))) {
+      closed.shards.push_back(at);
     }
-  };
-  std::visit(
-      Overloaded{
-          [&](const message::MemberJoined& joined) {
-            if (joined.member.ref == config.self) return;
-            members[joined.member.ref.node] = joined.member;
-            context.out.push_back(command::LearnMember{joined.member});
-            directory.SetNodeCount(static_cast<std::uint32_t>(members.size()));
-          },
-          [&](const message::MemberLost& lost) {
-            auto it = members.find(lost.member.node);
-            if (it == members.end() || it->second.ref != lost.member) return;
-            members.erase(it);
-            context.out.push_back(command::ForgetMember{lost.member});
-            directory.SetNodeCount(static_cast<std::uint32_t>(members.size()));
-            directory.OnNodeLost(context.now, lost.member, context.out);
-          },
-          [&](const message::Leave&) {
-            if (head.has_value()) head->OnMemberGone(from, context.out);
-          },
-          [&](const message::MapUpdate& update) {
-            Apply(context, update.assignments);
-          },
-          [&](const message::CloseShards& close) {
-            Close(context, from, close);
-          },
-          [&](const message::ShardsClosed& closed) {
-            if (head.has_value()) {
-              head->OnShardsClosed(from, closed, context.out);
-            }
-          },
-          [&](const message::StaleEpoch& stale) {
-            Apply(context, {stale.newer});
-          },
-          [&](const message::Grant& grant) { objects.OnGrant(context, grant); },
-          [&](const message::GrantInline& grant) {
-            objects.OnGrantInline(context, grant);
-          },
-          [&](const message::Refusal& refusal) {
-            objects.OnRefusal(context, refusal);
-          },
-          [&](const message::PutAnswer& answer) {
-            puts.OnAnswer(context, answer);
-          },
-          [&](const message::DeleteAnswer& answer) {
-            requests.Answer({.request = answer.request,
-                             .code = answer.code,
-                             .detail = answer.code == absl::StatusCode::kOk
-                                           ? ""
-                                           : "no such object",
-                             .remote = from},
-                            context.out);
-          },
-          [&](const message::Drop& drop) {
-            puts.OnDrop(context, drop);
-            objects.OnDrop(context, from, drop);
-          },
-          [&](const message::EvictAsk& ask) {
-            AnswerEvict(context, from, ask);
-          },
-          [&](const message::EvictAnswer& answer) {
-            objects.OnEvictAnswer(context, answer);
-          },
-          [&](const message::Final& final) { objects.OnFinal(context, final); },
-          [&](const message::ReduceAnswer& answer) {
-            reduces.erase(answer.request);
-            requests.Answer({.request = answer.request,
-                             .code = answer.code,
-                             .detail = answer.reason,
-                             .remote = from,
-                             .sources = answer.sources},
-                            context.out);
-          },
-          [&](const message::WatchSources& watch) {
-            message::WatchSources here{.target = watch.target};
-            here.entries = EntriesHere(context, from, watch);
-            directory.On(context.now, from, here, context.out);
-          },
-          [&](const message::UnwatchSources& unwatch) {
-            directory.On(context.now, from, unwatch, context.out);
-          },
-          [&](const message::SourceNews& news) {
-            directory.On(context.now, from, news, context.out);
-          },
-          [&](const message::Assignment& assignment) {
-            member.OnAssignment(context, from, assignment);
-          },
-          [&](const message::Release& release) {
-            member.OnRelease(context, release.target);
-          },
-          to_directory},
-      message);
+  }
+  context.Send(from, std::move(closed));
+}
+
+void Node::Parts::Hear(NodeContext& context, NodeRef from,
+                       const message::ShardsClosed& closed) {
+  if (head.has_value()) head->OnShardsClosed(from, closed, context.out);
+}
+
+// --- Answers to what this node has asked. -----------------------------------
+
+void Node::Parts::Hear(NodeContext& context, NodeRef,
+                       const message::Grant& grant) {
+  objects.OnGrant(context, grant);
+}
+
+void Node::Parts::Hear(NodeContext& context, NodeRef,
+                       const message::GrantInline& grant) {
+  objects.OnGrantInline(context, grant);
+}
+
+void Node::Parts::Hear(NodeContext& context, NodeRef,
+                       const message::Refusal& refusal) {
+  objects.OnRefusal(context, refusal);
+}
+
+void Node::Parts::Hear(NodeContext& context, NodeRef,
+                       const message::PutAnswer& answer) {
+  puts.OnAnswer(context, answer);
+}
+
+void Node::Parts::Hear(NodeContext& context, NodeRef from,
+                       const message::DeleteAnswer& answer) {
+  requests.Answer(
+      {.request = answer.request,
+       .code = answer.code,
+       .detail = answer.code == absl::StatusCode::kOk ? "" : "no such object",
+       .remote = from},
+      context.out);
+}
+
+void Node::Parts::Hear(NodeContext& context, NodeRef from,
+                       const message::Drop& drop) {
+  puts.OnDrop(context, drop);
+  objects.OnDrop(context, from, drop);
+}
+
+void Node::Parts::Hear(NodeContext& context, NodeRef,
+                       const message::EvictAnswer& answer) {
+  objects.OnEvictAnswer(context, answer);
+}
+
+void Node::Parts::Hear(NodeContext& context, NodeRef,
+                       const message::Final& final) {
+  objects.OnFinal(context, final);
+}
+
+void Node::Parts::Hear(NodeContext& context, NodeRef from,
+                       const message::ReduceAnswer& answer) {
+  reduces.erase(answer.request);
+  requests.Answer({.request = answer.request,
+                   .code = answer.code,
+                   .detail = answer.reason,
+                   .remote = from,
+                   .sources = answer.sources},
+                  context.out);
+}
+
+// --- Messages to several shards of one host, and to members. ----------------
+
+void Node::Parts::Hear(NodeContext& context, NodeRef from,
+                       const message::EvictAsk& ask) {
+  message::EvictAnswer answer;
+  for (const message::EvictEntry& entry : ask.entries) {
+    // Asked of a shard that has moved: no leave, it will be asked again.
+    const bool allowed =
+        RouteOf(entry.at) == Route::kHere && directory.Evict(from, entry);
+    (allowed ? answer.allowed : answer.denied).push_back(entry);
+  }
+  context.Send(from, std::move(answer));
+}
+
+void Node::Parts::Hear(NodeContext& context, NodeRef from,
+                       const message::WatchSources& watch) {
+  message::WatchSources here{.target = watch.target};
+  for (const message::WatchEntry& entry : watch.entries) {
+    const message::WatchSources single{.target = watch.target,
+                                       .entries = {entry}};
+    if (IsHere(context, from, entry.at, single)) here.entries.push_back(entry);
+  }
+  directory.On(context.now, from, here, context.out);
+}
+
+void Node::Parts::Hear(NodeContext& context, NodeRef from,
+                       const message::UnwatchSources& unwatch) {
+  directory.On(context.now, from, unwatch, context.out);
+}
+
+void Node::Parts::Hear(NodeContext& context, NodeRef from,
+                       const message::SourceNews& news) {
+  directory.On(context.now, from, news, context.out);
+}
+
+void Node::Parts::Hear(NodeContext& context, NodeRef from,
+                       const message::Assignment& assignment) {
+  member.OnAssignment(context, from, assignment);
+}
+
+void Node::Parts::Hear(NodeContext& context, NodeRef,
+                       const message::Release& release) {
+  member.OnRelease(context, release.target);
 }
 
 void Node::Parts::Apply(NodeContext& context,
@@ -214,32 +271,6 @@ void Node::Parts::Resend(NodeContext& context, ShardId shard) {
   for (const auto& [id, ask] : reduces) {
     if (ask.target.shard() == shard) context.SendToShard(ask.target, ask);
   }
-}
-
-void Node::Parts::Close(NodeContext& context, NodeRef from,
-                        const message::CloseShards& close) {
-  message::ShardsClosed closed;
-  for (const ShardRef& at : close.shards) {
-    const bool hosted = directory.HostedEpoch(at.shard) == at.epoch;
-    const bool given_up_before =
-        shard_map.Find(at.shard).at == at && !directory.HostedEpoch(at.shard);
-    if (given_up_before || (hosted && directory.CloseIfEmpty(at.shard))) {
-      closed.shards.push_back(at);
-    }
-  }
-  context.Send(from, std::move(closed));
-}
-
-void Node::Parts::AnswerEvict(NodeContext& context, NodeRef from,
-                              const message::EvictAsk& ask) {
-  message::EvictAnswer answer;
-  for (const message::EvictEntry& entry : ask.entries) {
-    // Asked of a shard that has moved: no leave, it will be asked again.
-    const bool allowed =
-        RouteOf(entry.at) == Route::kHere && directory.Evict(from, entry);
-    (allowed ? answer.allowed : answer.denied).push_back(entry);
-  }
-  context.Send(from, std::move(answer));
 }
 
 }  // namespace hoplite

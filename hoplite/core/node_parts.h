@@ -56,14 +56,48 @@ struct Node::Parts {
   void On(NodeContext& context, const event::FoldFailed& failed);
   void On(NodeContext& context, const event::PayloadsFolded& folded);
 
-  // Messages to this node as such.
+  // A message of any kind, and each kind; those for a shard's host go to its
+  // directory.
   void On(NodeContext& context, NodeRef from, const Message& message);
+  void Hear(NodeContext& context, NodeRef from,
+            const message::MemberJoined& body);
+  void Hear(NodeContext& context, NodeRef from,
+            const message::MemberLost& body);
+  void Hear(NodeContext& context, NodeRef from, const message::Leave& body);
+  void Hear(NodeContext& context, NodeRef from, const message::MapUpdate& body);
+  void Hear(NodeContext& context, NodeRef from,
+            const message::StaleEpoch& body);
+  void Hear(NodeContext& context, NodeRef from,
+            const message::CloseShards& body);
+  void Hear(NodeContext& context, NodeRef from,
+            const message::ShardsClosed& body);
+  void Hear(NodeContext& context, NodeRef from, const message::Grant& body);
+  void Hear(NodeContext& context, NodeRef from,
+            const message::GrantInline& body);
+  void Hear(NodeContext& context, NodeRef from, const message::Refusal& body);
+  void Hear(NodeContext& context, NodeRef from, const message::PutAnswer& body);
+  void Hear(NodeContext& context, NodeRef from,
+            const message::DeleteAnswer& body);
+  void Hear(NodeContext& context, NodeRef from, const message::Drop& body);
+  void Hear(NodeContext& context, NodeRef from,
+            const message::EvictAnswer& body);
+  void Hear(NodeContext& context, NodeRef from, const message::Final& body);
+  void Hear(NodeContext& context, NodeRef from,
+            const message::ReduceAnswer& body);
+  void Hear(NodeContext& context, NodeRef from, const message::EvictAsk& body);
+  void Hear(NodeContext& context, NodeRef from,
+            const message::WatchSources& body);
+  void Hear(NodeContext& context, NodeRef from,
+            const message::UnwatchSources& body);
+  void Hear(NodeContext& context, NodeRef from,
+            const message::SourceNews& body);
+  void Hear(NodeContext& context, NodeRef from,
+            const message::Assignment& body);
+  void Hear(NodeContext& context, NodeRef from, const message::Release& body);
+  template <typename Body>
+  void Hear(NodeContext& context, NodeRef from, const Body& body);
   void Apply(NodeContext& context,
              const std::vector<ShardAssignment>& assignments);
-  void Close(NodeContext& context, NodeRef from,
-             const message::CloseShards& close);
-  void AnswerEvict(NodeContext& context, NodeRef from,
-                   const message::EvictAsk& ask);
 
   // A message for a shard: true where it is hosted here under that epoch;
   // else the sender is told, or the message kept until the map comes.
@@ -71,9 +105,6 @@ struct Node::Parts {
   Route RouteOf(const ShardRef& at) const;
   bool IsHere(NodeContext& context, NodeRef from, const ShardRef& at,
               const Message& message);
-  // The entries that belong here now; the others are told or kept.
-  std::vector<message::WatchEntry> EntriesHere(
-      NodeContext& context, NodeRef from, const message::WatchSources& watch);
   // What waits for a shard's host to answer goes to its new host.
   void Resend(NodeContext& context, ShardId shard);
 
