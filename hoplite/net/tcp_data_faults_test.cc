@@ -468,11 +468,13 @@ TEST_F(BadClientTest, AnotherVersionIsCut) {
 }
 
 TEST_F(BadClientTest, HalfAHelloHarmsNobody) {
+  Bytes half = EncodedHello(GoodHello());
+  half.resize(20);
   RawSocket gone = RawSocket::ConnectTo(server_.member());
-  gone.Send(std::span(EncodedHello(GoodHello())).first(20));
+  gone.Send(half);
   gone.Close();
   const RawSocket stays = RawSocket::ConnectTo(server_.member());
-  stays.Send(std::span(EncodedHello(GoodHello())).first(20));
+  stays.Send(half);
 }
 
 TEST_F(BadClientTest, ARequestByteByByteIsServed) {
