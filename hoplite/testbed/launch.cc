@@ -1,16 +1,10 @@
 #include "hoplite/testbed/launch.h"
 
 #include <fcntl.h>
-#include <linux/close_range.h>
-#include <sched.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -22,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "hoplite/base/status_macros.h"
 #include "hoplite/testbed/descriptor.h"
+#include "hoplite/testbed/launch_fork.h"
 
 extern char** environ;
 
@@ -29,118 +24,6 @@ namespace hoplite::testbed {
 namespace {
 
 constexpr absl::string_view kSystemFolders = "/usr/sbin:/usr/bin:/sbin:/bin";
-
-// What the fork and the program tell the calling process before the exec.
-enum class Step {
-  kStarted,
-  kNewNamespaces,
-  kMapUser,
-  kJoin,
-  kNetwork,
-  kHostName,
-  kClone,
-  kWorkingDirectory,
-  kExecute,
-};
-struct Report {
-  Step step;
-  // The process's id for kStarted, otherwise errno.
-  int number;
-};
-
-// Everything that the fork needs, made before it: after it nothing may
-// allocate.
-struct Plan {
-  std::vector<char*> arguments;
-  std::vector<char*> environment;
-  std::array<int, 3> standard = {};
-  const char* working_directory = nullptr;
-  int join = -1;
-  const char* network = nullptr;
-  const char* host_name = nullptr;
-  std::string user_map;
-  std::string group_map;
-  int report = -1;
-};
-
-[[noreturn]] void Fail(const Plan& plan, Step step) {
-  const Report report = {step, errno};
-  // If even this fails, the calling process sees the end of the pipe.
-  [[maybe_unused]] const ssize_t written =
-      write(plan.report, &report, sizeof(report));
-  _exit(127);
-}
-
-bool WriteSmallFile(const char* path, absl::string_view text) {
-  const int file = open(path, O_WRONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  const ssize_t written = write(file, text.data(), text.size());
-  close(file);
-  return written == static_cast<ssize_t>(text.size());
-}
-
-void MakeNamespaces(const Plan& plan) {
-  if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
-              CLONE_NEWUTS) != 0) {
-    Fail(plan, Step::kNewNamespaces);
-  }
-  if (!WriteSmallFile("/proc/self/setgroups", "deny") ||
-      !WriteSmallFile("/proc/self/uid_map", plan.user_map) ||
-      !WriteSmallFile("/proc/self/gid_map", plan.group_map)) {
-    Fail(plan, Step::kMapUser);
-  }
-}
-
-void JoinNamespaces(const Plan& plan) {
-  if (setns(plan.join,
-            CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET) != 0) {
-    Fail(plan, Step::kJoin);
-  }
-  if (plan.network != nullptr) {
-    const int network = open(plan.network, O_RDONLY | O_CLOEXEC);
-    if (network < 0 || setns(network, CLONE_NEWNET) != 0) {
-      Fail(plan, Step::kNetwork);
-    }
-  }
-  if (plan.host_name != nullptr &&
-      (unshare(CLONE_NEWUTS) != 0 ||
-       sethostname(plan.host_name, strlen(plan.host_name)) != 0)) {
-    Fail(plan, Step::kHostName);
-  }
-}
-
-void ResetSignals() {
-  for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-}
-
-[[noreturn]] void Execute(const Plan& plan) {
-  ResetSignals();
-  setsid();
-  if (chdir(plan.working_directory) != 0) Fail(plan, Step::kWorkingDirectory);
-  // The three sit above 2, so no copy overwrites one that is still needed.
-  for (int number = 0; number < 3; ++number)
-    dup2(plan.standard[number], number);
-  close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-  execve(plan.arguments[0], plan.arguments.data(), plan.environment.data());
-  Fail(plan, Step::kExecute);
-}
-
-[[noreturn]] void RunFork(const Plan& plan) {
-  if (plan.join < 0) {
-    MakeNamespaces(plan);
-  } else {
-    JoinNamespaces(plan);
-  }
-  const long process =
-      syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, 0);
-  if (process < 0) Fail(plan, Step::kClone);
-  if (process == 0) Execute(plan);
-  const Report report = {Step::kStarted, static_cast<int>(process)};
-  _exit(write(plan.report, &report, sizeof(report)) == sizeof(report) ? 0 : 1);
-}
 
 // Without a program of this name: the name, for the exec to fail.
 std::string FindProgram(absl::string_view name) {
@@ -197,25 +80,26 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
   return result;
 }
 
-absl::Status FailureStatus(const LaunchRequest& request, const Report& report) {
+absl::Status FailureStatus(const LaunchRequest& request,
+                           const LaunchReport& report) {
   const std::string why = std::strerror(report.number);
   switch (report.step) {
-    case Step::kNewNamespaces:
-    case Step::kMapUser:
+    case LaunchStep::kNewNamespaces:
+    case LaunchStep::kMapUser:
       return absl::PermissionDeniedError(absl::StrCat(
           "the system does not let this user make namespaces (", why,
           "); allow it with: sysctl -w user.max_user_namespaces=10000 and, "
           "where it exists, kernel.unprivileged_userns_clone=1; in a "
           "container, lift its seccomp filter"));
-    case Step::kWorkingDirectory:
+    case LaunchStep::kWorkingDirectory:
       return absl::ErrnoToStatus(
           report.number,
           absl::StrCat("cannot start ", request.arguments[0], " in folder ",
                        request.working_directory));
-    case Step::kExecute:
+    case LaunchStep::kExecute:
       return absl::ErrnoToStatus(
           report.number, absl::StrCat("cannot run ", request.arguments[0]));
-    case Step::kNetwork:
+    case LaunchStep::kNetwork:
       return absl::InternalError(absl::StrCat("cannot enter the network ",
                                               request.network, ": ", why));
     default:
@@ -229,13 +113,13 @@ absl::Status FailureStatus(const LaunchRequest& request, const Report& report) {
 // Reads until no process holds the other end: the exec happened or failed.
 absl::StatusOr<pid_t> ReadReports(const LaunchRequest& request, int pipe) {
   std::optional<pid_t> process;
-  std::optional<Report> failure;
-  Report report;
+  std::optional<LaunchReport> failure;
+  LaunchReport report;
   while (true) {
     const ssize_t size = read(pipe, &report, sizeof(report));
     if (size < 0 && errno == EINTR) continue;
     if (size != sizeof(report)) break;
-    if (report.step == Step::kStarted) {
+    if (report.step == LaunchStep::kStarted) {
       process = report.number;
     } else {
       failure = report;
@@ -284,30 +168,22 @@ absl::StatusOr<pid_t> Launch(const LaunchRequest& request) {
   arguments[0] = FindProgram(arguments[0]);
   std::vector<std::string> environment = MakeEnvironment(request.environment);
   const std::string directory = AbsoluteFolder(request.working_directory);
-  Plan plan;
+  LaunchPlan plan;
   plan.arguments = Pointers(arguments);
   plan.environment = Pointers(environment);
   plan.standard = {input.number(), output.number(), error.number()};
   plan.working_directory = directory.c_str();
   plan.join = request.join;
   if (!request.network.empty()) plan.network = request.network.c_str();
-  if (!request.host_name.empty()) plan.host_name = request.host_name.c_str();
+  plan.host_name = request.host_name;
   plan.user_map = absl::StrCat("0 ", geteuid(), " 1");
   plan.group_map = absl::StrCat("0 ", getegid(), " 1");
   plan.report = report.number();
 
-  // No handler of the calling process may run in the fork.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t fork_process = fork();
-  if (fork_process == 0) RunFork(plan);
-  const int fork_error = errno;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const pid_t fork_process = ForkAndLaunch(plan);
   if (fork_process < 0) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("cannot fork: ", std::strerror(fork_error)));
+        absl::StrCat("cannot fork: ", std::strerror(errno)));
   }
   report.Close();
   while (waitpid(fork_process, nullptr, 0) < 0 && errno == EINTR) {

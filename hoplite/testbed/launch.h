@@ -9,8 +9,6 @@
 //     calling process --fork--> (enters namespaces; ends) --clone--+
 //            ^-- parent of -------------------------- program <----+
 //
-// Between fork and exec only async-signal-safe calls are made.
-//
 // Thread safety: thread-safe.
 
 #ifndef HOPLITE_TESTBED_LAUNCH_H_

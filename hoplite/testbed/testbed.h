@@ -48,10 +48,11 @@ struct TestbedOptions {
   std::optional<std::uint64_t> link_bits_per_second = std::nullopt;
   // What an idle link lets through at once before its rate holds. A message
   // that is not much larger says nothing about the link; a small bucket costs
-  // more processor. At MTU 9000 take 64 KiB for large objects and 16 KiB for
-  // small ones.
+  // more processor. At MTU 9000 take 64 KiB for large objects and 10 KiB, the
+  // room of one packet, for small ones: either carries a stream at the rate.
   std::uint64_t bucket_bytes = 65536;
-  // What may wait at each end of a link before packets are dropped.
+  // What may wait at each end of a link before packets are dropped. With much
+  // less, many senders to one host stall for as long as TCP's timeouts last.
   std::uint64_t queue_bytes = 4 << 20;
   int mtu = 9000;
   bool ipv6 = true;
