@@ -107,7 +107,7 @@ void CommandExecutor::Do(const command::ForgetMember& forget) {
 
 std::string CommandExecutor::AddressOf(NodeRef member) const {
   const auto found = members_.find(member);
-  return found == members_.end() ? "" : found->second.data_address;
+  return found == members_.end() ? "" : found->second.control_address;
 }
 
 // --- Store. -----------------------------------------------------------------

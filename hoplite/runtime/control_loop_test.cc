@@ -109,14 +109,19 @@ TEST(ControlLoopTest, WhatIsDeliveredLaterRunsElsewhere) {
 TEST(ControlLoopTest, ARunnerIsLetGoWhenTheWorkDoesNotEnd) {
   FakeBody body;
   ControlLoop loop(&body);
-  std::atomic<bool> go_on = true;
+  const std::thread::id here = std::this_thread::get_id();
+  std::latch runs_elsewhere(1);
+  bool go_on = true;  // owned by the runner
   body.on_event = [&](std::uint64_t number) {
-    if (go_on) loop.Deliver(EventNumber(number + 1));
+    if (!go_on) return;
+    if (std::this_thread::get_id() != here) {
+      go_on = false;
+      runs_elsewhere.count_down();
+    }
+    loop.Deliver(EventNumber(number + 1));
   };
   loop.Deliver(EventNumber(1));  // would never return
-  go_on = false;
-  loop.Stop();
-  EXPECT_NE(body.threads.front(), body.threads.back());
+  runs_elsewhere.wait();
 }
 
 TEST(ControlLoopTest, ATimeoutComesWithoutAnyEvent) {

@@ -62,7 +62,7 @@ absl::Status DescribeFailure(const command::AnswerRequest& answer,
   absl::StrAppend(&text, ": ",
                   answer.detail.empty() ? absl::StatusCodeToString(answer.code)
                                         : answer.detail);
-  if (answer.remote) {
+  if (answer.remote && answer.remote != context.local) {
     absl::StrAppend(&text, "; remote ", ToString(answer.remote.node));
     if (!context.remote_address.empty()) {
       absl::StrAppend(&text, " at ", context.remote_address);
