@@ -44,6 +44,11 @@ inline constexpr absl::Duration kFrameCost = absl::Microseconds(20);
 // Until the first measurement.
 inline constexpr double kBandwidthUntilMeasured = 1e9 / 8;
 inline constexpr absl::Duration kLatencyUntilMeasured = absl::Microseconds(100);
+// A receiver is not given again the server that failed it, while another may
+// come; after this long that one is better than none.
+inline constexpr absl::Duration kLostServerAvoided = absl::Seconds(1);
+// Targets that a node has let go of, and so never serves again.
+inline constexpr std::size_t kEndedTargetsMax = 1024;
 // Sources of one reduction: its request fits in one message.
 inline constexpr std::uint32_t kReduceSourcesMax = 16384;
 // A deleted id answers kNotFound for this long, or until so many newer ones.

@@ -237,9 +237,10 @@ struct UnwatchSources {
                          const UnwatchSources&) = default;
 };
 enum class SourceState : std::uint8_t {
-  kReady,  // may take a position; not final yet where it is itself a target
-  kFinal,  // ready, and can never change
-  kGone,   // deleted, lost, or its reduction failed
+  kReady,    // may take a position; not final yet where it is itself a target
+  kFinal,    // ready, and can never change
+  kUnready,  // its writer ended before Seal: it never was
+  kGone,     // deleted, lost, or its reduction failed
 };
 struct SourceEntry {
   ObjectId object;

@@ -60,7 +60,7 @@ void Node::HandleTimeout(absl::Time now, Commands& out) {
     parts_->EndRequest(context, *expired, absl::StatusCode::kDeadlineExceeded,
                        "when the deadline came");
   }
-  parts_->directory.HandleTimeout(now);
+  parts_->directory.HandleTimeout(now, out);
 }
 
 std::optional<absl::Time> Node::NextTimeout() const {

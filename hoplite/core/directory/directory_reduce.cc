@@ -141,12 +141,12 @@ std::optional<message::SourceEntry> ObjectDirectory::DescribeSource(
 
 void ObjectDirectory::NotifyWatchers(const ObjectId& object,
                                      const ObjectRecord& record,
+                                     message::SourceState otherwise,
                                      Commands& out) const {
   if (record.watchers.empty()) return;
   std::optional<message::SourceEntry> entry = DescribeSource(object, record);
   if (!entry.has_value()) {
-    entry = message::SourceEntry{.object = object,
-                                 .state = message::SourceState::kGone};
+    entry = message::SourceEntry{.object = object, .state = otherwise};
   }
   for (const ObjectRecord::Watcher& watcher : record.watchers) {
     out.push_back(Send{
@@ -224,7 +224,7 @@ void ObjectDirectory::Settle(const ObjectId& target, Commands& out) {
       record.streams = true;
       record.copies[root.node] = Copy{.node = root, .producer = true};
       record.RemoveWaiting(root);
-      NotifyWatchers(target, record, out);
+      NotifyWatchers(target, record, message::SourceState::kGone, out);
       ServeWaiting(target, record, out);
       return;
     }
@@ -235,7 +235,7 @@ void ObjectDirectory::Settle(const ObjectId& target, Commands& out) {
       if (record.exists() || !record.waiting.empty()) {
         Lose(target, record, reduction.code(), reduction.reason(), out);
       } else {
-        NotifyWatchers(target, record, out);
+        NotifyWatchers(target, record, message::SourceState::kGone, out);
       }
       return;
   }
@@ -255,7 +255,7 @@ void ObjectDirectory::MakeFinal(const ObjectId& target, ObjectRecord& record,
     // The host's store keeps what has no other copy yet.
     SendInline(target, record, self_, AskNumber(), out);
   }
-  NotifyWatchers(target, record, out);
+  NotifyWatchers(target, record, message::SourceState::kGone, out);
   ServeWaiting(target, record, out);
 }
 

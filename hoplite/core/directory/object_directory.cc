@@ -10,6 +10,7 @@
 namespace hoplite {
 
 using command::Send;
+using message::SourceState;
 
 ObjectDirectory::ObjectDirectory(const NodeConfig& config,
                                  const ShardMap& shard_map)
@@ -66,7 +67,7 @@ void ObjectDirectory::EraseIfEmpty(const ObjectId& object) {
 
 // --- Receivers. -------------------------------------------------------------
 
-void ObjectDirectory::On(absl::Time, NodeRef from, const message::Ask& ask,
+void ObjectDirectory::On(absl::Time now, NodeRef from, const message::Ask& ask,
                          Commands& out) {
   ObjectRecord& record = ShardOf(ask.object).records[ask.object];
   record.RemoveWaiting(from);
@@ -95,6 +96,7 @@ void ObjectDirectory::On(absl::Time, NodeRef from, const message::Ask& ask,
   const ObjectRecord::WaitingAsk waiting{from, ask.ask, ask.lost};
   if (!Answer(ask.object, record, waiting, out)) {
     record.waiting.push_back(waiting);
+    if (ask.lost) shy_.emplace_back(now + kLostServerAvoided, ask.object);
   }
   // An erased copy may have freed a slot that someone waits for.
   ServeWaiting(ask.object, record, out);
@@ -123,11 +125,12 @@ bool ObjectDirectory::Answer(const ObjectId& object, ObjectRecord& record,
                      ? DrawCompleteCopy(record, ask.node, random_)
                      : SelectServer(record, ask.node, ask.lost, loads_);
   if (server == nullptr) return false;
+  const NodeRef chosen = server->node;  // a new copy moves the others
   Copy& copy = record.copies[ask.node.node];
   if (copy.node != ask.node) copy = Copy{.node = ask.node};
   copy.ask = ask.ask;
   copy.sequence = ++sequence_;
-  record.TakeServer(copy, *record.Find(server->node), loads_);
+  record.TakeServer(copy, *record.Find(chosen), loads_);
   SendGrant(object, record, copy, out);
   return true;
 }
@@ -248,7 +251,8 @@ void ObjectDirectory::AcceptPut(NodeRef from, const message::PutBegun& put,
     Sealed(put.object, record, out);
     return;
   }
-  if (record.ready()) NotifyWatchers(put.object, record, out);
+  if (record.ready())
+    NotifyWatchers(put.object, record, SourceState::kUnready, out);
   ServeWaiting(put.object, record, out);
 }
 
@@ -273,7 +277,7 @@ void ObjectDirectory::Sealed(const ObjectId& object, ObjectRecord& record,
   }
   record.puts.clear();
   if (record.payload != nullptr) KeepPayload(object, record.payload);
-  NotifyWatchers(object, record, out);
+  NotifyWatchers(object, record, SourceState::kUnready, out);
   ServeWaiting(object, record, out);
 }
 
@@ -347,7 +351,9 @@ void ObjectDirectory::Lose(const ObjectId& object, ObjectRecord& record,
   }
   if (record.payload != nullptr) payload_bytes_ -= record.payload->size();
   record.Reset(loads_);
-  NotifyWatchers(object, record, out);
+  const bool never_was = code == absl::StatusCode::kAborted;
+  NotifyWatchers(object, record,
+                 never_was ? SourceState::kUnready : SourceState::kGone, out);
   AcceptNextPut(object, record, out);
 }
 
@@ -437,7 +443,15 @@ bool ObjectDirectory::Evict(NodeRef from, const message::EvictEntry& entry) {
   return true;
 }
 
-void ObjectDirectory::HandleTimeout(absl::Time now) {
+void ObjectDirectory::HandleTimeout(absl::Time now, Commands& out) {
+  while (!shy_.empty() && shy_.front().first <= now) {
+    const ObjectId object = shy_.front().second;
+    shy_.pop_front();
+    ObjectRecord* record = FindRecord(object);
+    if (record == nullptr) continue;
+    for (ObjectRecord::WaitingAsk& ask : record->waiting) ask.lost = NodeRef();
+    ServeWaiting(object, *record, out);
+  }
   while (!tombstones_.empty() &&
          (tombstones_.size() > kTombstonesMax ||
           tombstones_.front().first + kTombstoneAge <= now)) {
@@ -451,9 +465,15 @@ void ObjectDirectory::HandleTimeout(absl::Time now) {
 }
 
 std::optional<absl::Time> ObjectDirectory::NextTimeout() const {
-  if (tombstones_.empty()) return std::nullopt;
-  if (tombstones_.size() > kTombstonesMax) return tombstones_.front().first;
-  return tombstones_.front().first + kTombstoneAge;
+  std::optional<absl::Time> next;
+  if (!shy_.empty()) next = shy_.front().first;
+  if (!tombstones_.empty()) {
+    const absl::Time oldest = tombstones_.front().first;
+    const bool too_many = tombstones_.size() > kTombstonesMax;
+    const absl::Time due = too_many ? oldest : oldest + kTombstoneAge;
+    next = std::min(next.value_or(due), due);
+  }
+  return next;
 }
 
 }  // namespace hoplite

@@ -82,8 +82,9 @@ class ObjectDirectory {
   void OnNodeLost(absl::Time now, NodeRef node, Commands& out);
   // A shard has a new host: reductions watch their sources there again.
   void OnShardMoved(ShardId shard, Commands& out);
-  // Forgets tombstones that are old or too many.
-  void HandleTimeout(absl::Time now);
+  // Forgets tombstones that are old or too many; offers servers again that
+  // have failed a receiver.
+  void HandleTimeout(absl::Time now, Commands& out);
   std::optional<absl::Time> NextTimeout() const;
 
   std::uint64_t record_count() const;
@@ -122,8 +123,9 @@ class ObjectDirectory {
   // The bytes are gone: copies dropped with `code`, then Gets wait on or end.
   void Lose(const ObjectId& object, ObjectRecord& record, absl::StatusCode code,
             const std::string& reason, Commands& out);
+  // `otherwise` is what a source is that has nothing to describe.
   void NotifyWatchers(const ObjectId& object, const ObjectRecord& record,
-                      Commands& out) const;
+                      message::SourceState otherwise, Commands& out) const;
   std::optional<message::SourceEntry> DescribeSource(
       const ObjectId& object, const ObjectRecord& record) const;
   void KeepPayload(const ObjectId& object, const Payload& payload);
@@ -147,6 +149,8 @@ class ObjectDirectory {
   absl::btree_map<ObjectId, ReduceCoordinator> reductions_;
   ServingLoads loads_;
   std::deque<std::pair<absl::Time, ObjectId>> tombstones_;
+  // Asks that wait and will not take the server that failed them, yet.
+  std::deque<std::pair<absl::Time, ObjectId>> shy_;
   std::deque<ObjectId> payloads_;  // oldest first
   std::uint64_t payload_bytes_ = 0;
 };

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "hoplite/base/check.h"
+#include "hoplite/core/config.h"
 
 namespace hoplite {
 
@@ -18,7 +19,8 @@ void LocalObjects::OnGet(NodeContext& context, RequestId get,
   auto [it, inserted] = objects_.try_emplace(object);
   LocalObject& entry = it->second;
   entry.gets.push_back(get);
-  if (inserted) {
+  const bool expected = entry.state == State::kProducing && !entry.generation;
+  if (inserted || expected) {
     Ask(context, object, entry, NodeRef());
   } else {
     AnswerGets(context, entry);
@@ -81,14 +83,16 @@ void LocalObjects::EndFetchIfUnwanted(NodeContext& context,
   auto it = objects_.find(object);
   if (it == objects_.end()) return;
   LocalObject& entry = it->second;
+  // What is to be made here has no generation until it is.
+  const bool expected = entry.state == State::kProducing && !entry.generation;
   const bool fetches =
       entry.state != State::kProducing && entry.state != State::kComplete;
-  if (!fetches || !entry.gets.empty() || !entry.pulls.empty() ||
+  if (!(fetches || expected) || !entry.gets.empty() || !entry.pulls.empty() ||
       !entry.held.empty()) {
     return;
   }
   context.buffers.StopWaiting(FetchOwner{object});
-  if (entry.state != State::kNoRoom) {
+  if (fetches && entry.state != State::kNoRoom) {
     context.SendToShard(object,
                         message::Withdraw{.object = object, .ask = entry.ask});
   }
@@ -98,7 +102,7 @@ void LocalObjects::EndFetchIfUnwanted(NodeContext& context,
 void LocalObjects::Erase(NodeContext& context, Objects::iterator it) {
   LocalObject& entry = it->second;
   HOPLITE_CHECK(entry.gets.empty());
-  DropBytes(context, entry);
+  DropBytes(context, it->first, entry);
   for (const LocalObject::HeldPull& held : entry.held) {
     pulls_.erase(held.pull);
     context.out.push_back(command::RefusePull{held.pull});
@@ -122,7 +126,7 @@ LocalObject& LocalObjects::TakeOver(NodeContext& context,
                                     BufferId buffer) {
   LocalObject& entry = objects_[object];
   context.buffers.StopWaiting(FetchOwner{object});
-  if (entry.generation != generation) DropBytes(context, entry);
+  if (entry.generation != generation) DropBytes(context, object, entry);
   entry.state = State::kProducing;
   entry.generation = generation;
   entry.size = size;
@@ -175,11 +179,12 @@ void LocalObjects::Abandon(NodeContext& context, const ObjectId& object,
   auto it = objects_.find(object);
   if (it == objects_.end() || it->second.generation != generation) return;
   if (!generation && it->second.state != State::kProducing) return;
-  DropBytes(context, it->second);
+  DropBytes(context, it->first, it->second);
   AskAgainOrErase(context, it);
 }
 
-void LocalObjects::DropBytes(NodeContext& context, LocalObject& entry) {
+void LocalObjects::DropBytes(NodeContext& context, const ObjectId& object,
+                             LocalObject& entry) {
   if (entry.transfer) {
     transfers_.erase(entry.transfer);
     context.out.push_back(command::CancelTransfer{entry.transfer});
@@ -190,6 +195,10 @@ void LocalObjects::DropBytes(NodeContext& context, LocalObject& entry) {
     context.out.push_back(command::RefusePull{pull});
   }
   entry.pulls.clear();
+  if (entry.generation.is_target()) {
+    ended_targets_.emplace_back(object, entry.generation);
+    if (ended_targets_.size() > kEndedTargetsMax) ended_targets_.pop_front();
+  }
   const bool incomplete = entry.state != State::kComplete;
   context.buffers.Release(entry.buffer, context.out, incomplete);
   entry.buffer = BufferId();
@@ -207,7 +216,7 @@ void LocalObjects::OnGrant(NodeContext& context, const message::Grant& grant) {
   LocalObject& entry = it->second;
   if (entry.state != State::kAsking || entry.ask != grant.ask) return;
   if (entry.generation && entry.generation != grant.generation) {
-    DropBytes(context, entry);
+    DropBytes(context, grant.object, entry);
   }
   entry.generation = grant.generation;
   entry.size = grant.size;
@@ -230,7 +239,7 @@ void LocalObjects::OnGrantInline(NodeContext& context,
   const bool asked = entry.state == State::kAsking && entry.ask == grant.ask;
   if (!inserted && !asked) return;
   if (grant.payload == nullptr) return;
-  if (entry.generation) DropBytes(context, entry);
+  if (entry.generation) DropBytes(context, grant.object, entry);
   entry.state = State::kAllocating;
   entry.ask = grant.ask;
   entry.generation = grant.generation;
@@ -260,7 +269,7 @@ void LocalObjects::OnDrop(NodeContext& context, NodeRef from,
   if (held) {
     LocalObject& entry = it->second;
     context.buffers.StopWaiting(FetchOwner{drop.object});
-    DropBytes(context, entry);
+    DropBytes(context, drop.object, entry);
     if (drop.code != absl::StatusCode::kAborted) {
       FailGets(context, entry, drop.code, drop.reason);
     }
@@ -326,7 +335,7 @@ void LocalObjects::OnBufferRefused(NodeContext& context, const ObjectId& object,
     return;
   }
   const std::uint64_t size = entry.size;
-  DropBytes(context, entry);
+  DropBytes(context, object, entry);
   entry.size = size;
   entry.state = State::kNoRoom;
   entry.server = NodeRef();
@@ -380,7 +389,7 @@ void LocalObjects::OnEvictAnswer(NodeContext& context,
         it->second.state != State::kComplete) {
       continue;
     }
-    DropBytes(context, it->second);
+    DropBytes(context, it->first, it->second);
     AskAgainOrErase(context, it);
   }
 }
@@ -461,11 +470,12 @@ void LocalObjects::FailGets(NodeContext& context, LocalObject& entry,
 
 bool LocalObjects::OnPull(NodeContext& context,
                           const event::PullRequested& pull, bool may_come) {
+  may_come |= MayBeAssigned(pull.key.object, pull.generation);
   auto it = objects_.find(pull.key.object);
   if (it == objects_.end()) {
     if (!may_come) return false;
     it = objects_.try_emplace(pull.key.object).first;
-    it->second.state = State::kProducing;  // the Put of it is on its way
+    it->second.state = State::kProducing;  // to be put, or reduced, here
   }
   LocalObject& entry = it->second;
   const bool same = entry.generation == pull.generation;
@@ -478,6 +488,13 @@ bool LocalObjects::OnPull(NodeContext& context,
     entry.held.push_back({pull.pull, pull.generation});
   }
   return true;
+}
+
+bool LocalObjects::MayBeAssigned(const ObjectId& object,
+                                 Generation generation) const {
+  return generation.is_target() &&
+         std::ranges::find(ended_targets_, std::pair(object, generation)) ==
+             ended_targets_.end();
 }
 
 void LocalObjects::ServeHeld(NodeContext& context, LocalObject& entry) {

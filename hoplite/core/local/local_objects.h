@@ -12,7 +12,9 @@
 #define HOPLITE_CORE_LOCAL_LOCAL_OBJECTS_H_
 
 #include <cstdint>
+#include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/btree_map.h"
@@ -131,12 +133,15 @@ class LocalObjects {
                 const std::string& detail);
   void ServeHeld(NodeContext& context, LocalObject& entry);
   // Ends transfers, pulls and the buffer; Gets and held pulls stay.
-  void DropBytes(NodeContext& context, LocalObject& entry);
+  void DropBytes(NodeContext& context, const ObjectId& object,
+                 LocalObject& entry);
   // The entry's last end: bytes dropped, held pulls refused. No Get waits.
   void Erase(NodeContext& context, Objects::iterator it);
   // Where Gets wait on the shard is asked again, else the entry ends.
   void AskAgainOrErase(NodeContext& context, Objects::iterator it);
   void EndFetchIfUnwanted(NodeContext& context, const ObjectId& object);
+  // The root of that target is, or will be, here.
+  bool MayBeAssigned(const ObjectId& object, Generation generation) const;
   LocalObject& TakeOver(NodeContext& context, const ObjectId& object,
                         Generation generation, std::uint64_t size,
                         BufferId buffer);
@@ -147,6 +152,8 @@ class LocalObjects {
   absl::btree_map<TransferId, ObjectId> transfers_;
   absl::btree_map<PullId, ObjectId> pulls_;
   absl::btree_set<ObjectId> evicting_;
+  // Targets that this node had and let go of, oldest first.
+  std::deque<std::pair<ObjectId, Generation>> ended_targets_;
 };
 
 }  // namespace hoplite

@@ -60,8 +60,10 @@ void ReduceCoordinator::OnNews(const message::SourceEntry& entry,
   auto it = sources_.find(entry.object);
   if (state_ != State::kRunning || it == sources_.end()) return;
   Source& source = it->second;
-  if (entry.state == message::SourceState::kGone) {
-    OnGone(entry.object, source, context);
+  if (entry.state == message::SourceState::kGone ||
+      entry.state == message::SourceState::kUnready) {
+    OnGone(entry.object, source, entry.state == message::SourceState::kUnready,
+           context);
     return;
   }
   if (source.in_set && source.generation != entry.generation) {
@@ -128,7 +130,7 @@ void ReduceCoordinator::Arrive(const ObjectId& object, Source& source,
 }
 
 void ReduceCoordinator::OnGone(const ObjectId& object, Source& source,
-                               Context& context) {
+                               bool unready, Context& context) {
   // An inline set has its bytes already.
   const bool needed = source.in_set && !(tree_ == false && source.payload);
   if (needed) {
@@ -139,7 +141,8 @@ void ReduceCoordinator::OnGone(const ObjectId& object, Source& source,
     return;
   }
   if (source.in_set) return;
-  source = Source{.gone = true};
+  source = Source{.gone = !unready};
+  if (unready) return;
   const auto left = std::ranges::count_if(
       sources_, [](const auto& entry) { return !entry.second.gone; });
   if (static_cast<std::uint64_t>(left) < ask_.count) {

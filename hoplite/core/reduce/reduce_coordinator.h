@@ -93,7 +93,9 @@ class ReduceCoordinator {
 
   bool SizeFits(const message::SourceEntry& entry, Context& context);
   void Arrive(const ObjectId& object, Source& source, Context& context);
-  void OnGone(const ObjectId& object, Source& source, Context& context);
+  // `unready`: it never was, and may come yet.
+  void OnGone(const ObjectId& object, Source& source, bool unready,
+              Context& context);
   void FoldInline(Context& context);
   void StartTree(Context& context);
   void Place(const ObjectId& object, Context& context);
