@@ -113,6 +113,8 @@ class LocalObjects {
   // --- For positions of reductions. ---------------------------------------
   // The entry, where this node holds or makes that generation; else null.
   LocalObject* FindHeld(const ObjectId& object, Generation generation);
+  // A target of which this node may be, or become, the root.
+  bool MayBeAssigned(const ObjectId& object, Generation generation) const;
   void StopUsing(const ObjectId& object, Generation generation);
 
   void AppendStatus(std::vector<LocalObjectStatus>& objects) const;
@@ -140,8 +142,6 @@ class LocalObjects {
   // Where Gets wait on the shard is asked again, else the entry ends.
   void AskAgainOrErase(NodeContext& context, Objects::iterator it);
   void EndFetchIfUnwanted(NodeContext& context, const ObjectId& object);
-  // The root of that target is, or will be, here.
-  bool MayBeAssigned(const ObjectId& object, Generation generation) const;
   LocalObject& TakeOver(NodeContext& context, const ObjectId& object,
                         Generation generation, std::uint64_t size,
                         BufferId buffer);

@@ -18,8 +18,18 @@ void ReduceMember::OnAssignment(NodeContext& context, NodeRef coordinator,
   Position& position = positions_[key];
   position.assignment = assignment;
   position.coordinator = coordinator;
+  Begin(context, key);
+}
+
+void ReduceMember::Begin(NodeContext& context, const PullKey& key) {
+  Position& position = positions_.at(key);
+  const message::Assignment& assignment = position.assignment;
   LocalObject* source =
       objects_.FindHeld(assignment.source, assignment.source_generation);
+  if (source == nullptr &&
+      objects_.MayBeAssigned(assignment.source, assignment.source_generation)) {
+    return;  // this node is its root, and will hear of it
+  }
   if (source == nullptr || source->size != assignment.size) {
     Fail(context, position, absl::StatusCode::kNotFound, NodeRef());
     positions_.erase(key);
@@ -76,9 +86,10 @@ void ReduceMember::OnBufferRefused(NodeContext& context,
 
 void ReduceMember::Ready(NodeContext& context, const PullKey& key,
                          Position& position) {
-  if (position.assignment.root) InstallRoot(context, position);
+  const bool root = position.assignment.root;
   ServeHeld(context, key, position);
   StartFolds(context, key.object);
+  if (root) InstallRoot(context, key);
 }
 
 void ReduceMember::StartFolds(NodeContext& context, const ObjectId& target) {
@@ -109,12 +120,22 @@ const ReduceMember::Position* ReduceMember::LocalInput(
   return &it->second;
 }
 
-void ReduceMember::InstallRoot(NodeContext& context, Position& position) {
+void ReduceMember::InstallRoot(NodeContext& context, const PullKey& key) {
+  const Position& position = positions_.at(key);
   const message::Assignment& assignment = position.assignment;
   context.buffers.Hold(position.output);
   objects_.InstallTarget(context, assignment.target, assignment.output,
                          assignment.size, assignment.frame_bytes,
                          position.output);
+  // Positions of other reductions may wait for this one's target.
+  const ObjectId target = assignment.target;
+  std::vector<PullKey> waiting;
+  for (const auto& [key, other] : positions_) {
+    if (other.assignment.source == target && !other.uses_source) {
+      waiting.push_back(key);
+    }
+  }
+  for (const PullKey& key : waiting) Begin(context, key);
 }
 
 void ReduceMember::StartFold(NodeContext& context, const PullKey& key,

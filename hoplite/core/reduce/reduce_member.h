@@ -66,7 +66,9 @@ class ReduceMember {
   const Position* LocalInput(const ObjectId& target,
                              const message::ReduceInput& input) const;
   void Ready(NodeContext& context, const PullKey& key, Position& position);
-  void InstallRoot(NodeContext& context, Position& position);
+  void InstallRoot(NodeContext& context, const PullKey& key);
+  // The position's source is here, or is to be; else it fails.
+  void Begin(NodeContext& context, const PullKey& key);
   void Fail(NodeContext& context, Position& position, absl::StatusCode code,
             NodeRef lost);
   void EndPosition(NodeContext& context, const PullKey& key,
