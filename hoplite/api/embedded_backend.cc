@@ -3,7 +3,6 @@
 #include <utility>
 #include <variant>
 
-#include "hoplite/base/check.h"
 #include "hoplite/store/object_buffer.h"
 
 namespace hoplite {

@@ -48,7 +48,7 @@ struct Put {
   std::uint64_t size = 0;
   absl::Duration timeout = absl::InfiniteDuration();
   bool streams = false;
-  std::optional<std::string> payload;
+  std::optional<std::string> payload = std::nullopt;
 };
 struct Advance {  // [0, to) of a Put's room is written
   std::uint64_t number = 0;

@@ -5,7 +5,6 @@
 #include <variant>
 
 #include "absl/strings/str_format.h"
-#include "hoplite/base/overloaded.h"
 #include "hoplite/core/config.h"
 
 namespace hoplite {

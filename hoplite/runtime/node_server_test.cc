@@ -1,0 +1,118 @@
+#include "hoplite/runtime/node_server.h"
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "hoplite/base/testing/status_matchers.h"
+#include "hoplite/runtime/clock.h"
+
+namespace hoplite {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+constexpr std::uint64_t kStoreBytes = 1 << 20;
+
+std::unique_ptr<NodeServer> StartNode(std::string join = "") {
+  auto node =
+      NodeServer::Start({.join = std::move(join), .store_bytes = kStoreBytes});
+  EXPECT_THAT(node, IsOk());
+  return *std::move(node);
+}
+
+// Waits, by asking, until the node knows of so many members.
+void WaitForMembers(NodeServer& node, std::size_t count) {
+  const absl::Time patience = SystemClock::Now() + absl::Seconds(20);
+  while (node.Report().status.members.size() != count &&
+         SystemClock::Now() < patience) {
+    std::this_thread::yield();
+  }
+  EXPECT_THAT(node.Report().status.members, SizeIs(count));
+}
+
+TEST(NodeServerTest, TheHeadHostsEveryShardWhileItIsAlone) {
+  const auto head = StartNode();
+  const NodeReport report = head->Report();
+  EXPECT_TRUE(report.status.is_head);
+  EXPECT_THAT(report.status.members, SizeIs(1));
+  ASSERT_THAT(report.status.shards, SizeIs(kShardCount));
+  for (const ShardAssignment& shard : report.status.shards) {
+    EXPECT_EQ(shard.host, report.status.self);
+  }
+  EXPECT_EQ(report.control_address, head->control_address());
+  EXPECT_FALSE(absl::EndsWith(head->control_address(), ":0"));
+  EXPECT_EQ(head->socket_path(), "");
+}
+
+TEST(NodeServerTest, AMemberIsKnownToAllAndIsMissedWhenItLeaves) {
+  const auto head = StartNode();
+  auto second = StartNode(head->control_address());
+  const auto third = StartNode(head->control_address());
+  for (NodeServer* node : {head.get(), second.get(), third.get()}) {
+    WaitForMembers(*node, 3);
+  }
+  second.reset();
+  WaitForMembers(*head, 2);
+  WaitForMembers(*third, 2);
+}
+
+TEST(NodeServerTest, ATakenPortIsNamed) {
+  const auto head = StartNode();
+  const auto again = NodeServer::Start(
+      {.listen = head->control_address(), .store_bytes = kStoreBytes});
+  EXPECT_THAT(again.status().message(),
+              AllOf(HasSubstr("cannot listen"), HasSubstr("address in use"),
+                    HasSubstr(head->control_address())));
+}
+
+TEST(NodeServerTest, AnAddressThatIsNoneIsRefused) {
+  for (const std::string listen : {"", "nonsense", "::1", "127.0.0.1:99999"}) {
+    EXPECT_THAT(
+        NodeServer::Start({.listen = listen, .store_bytes = kStoreBytes}),
+        StatusIs(absl::StatusCode::kInvalidArgument))
+        << listen;
+  }
+}
+
+TEST(NodeServerTest, WhereThereIsNoHeadTheErrorNamesTheAddress) {
+  std::string gone;
+  {
+    const auto head = StartNode();
+    gone = head->control_address();
+  }
+  const auto lost = NodeServer::Start({.join = gone,
+                                       .join_timeout = absl::Seconds(20),
+                                       .store_bytes = kStoreBytes});
+  EXPECT_THAT(lost, StatusIs(absl::StatusCode::kUnavailable, HasSubstr(gone)));
+}
+
+TEST(NodeServerTest, AMemberThatIsNoHeadCannotBeJoined) {
+  const auto head = StartNode();
+  const auto member = StartNode(head->control_address());
+  EXPECT_THAT(NodeServer::Start({.join = member->control_address(),
+                                 .store_bytes = kStoreBytes}),
+              Not(IsOk()));
+}
+
+TEST(NodeServerTest, StopIsQuickAndMayBeCalledTwice) {
+  const auto head = StartNode();
+  const auto member = StartNode(head->control_address());
+  const absl::Time begin = SystemClock::Now();
+  member->Stop();
+  member->Stop();
+  head->Stop();
+  EXPECT_LT(SystemClock::Now() - begin, absl::Seconds(4));
+}
+
+}  // namespace
+}  // namespace hoplite
