@@ -167,4 +167,10 @@ std::ptrdiff_t Send(int descriptor, std::span<iovec> parts) {
   }
 }
 
+void AllowUnsent(int descriptor, std::size_t frame_bytes) {
+  if (frame_bytes <= static_cast<std::size_t>(kUnsentBytes)) return;
+  SetOption(descriptor, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
+            static_cast<int>(frame_bytes));
+}
+
 }  // namespace hoplite

@@ -46,6 +46,10 @@ int ConnectError(int descriptor);
 std::ptrdiff_t Receive(int descriptor, std::span<iovec> parts);
 std::ptrdiff_t Send(int descriptor, std::span<iovec> parts);
 
+// Lets the kernel hold a frame of this size, and at least kUnsentBytes, beyond
+// what is on its way.
+void AllowUnsent(int descriptor, std::size_t frame_bytes);
+
 }  // namespace hoplite
 
 #endif  // HOPLITE_NET_TCP_DATA_SOCKET_H_

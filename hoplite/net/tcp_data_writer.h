@@ -55,8 +55,10 @@ class FrameWriter {
   // nullopt: all of it is with the kernel.
   std::optional<Outcome> WriteControl(int descriptor);
   std::optional<Outcome> WriteFrames(int descriptor);
-  std::size_t ReadyFrames();
-  void FixFrames();
+  std::ptrdiff_t SendFrames(int descriptor, std::size_t frame_count,
+                            std::size_t& planned);
+  std::size_t ReadyFrames(int descriptor);
+  void FixFrames(int descriptor);
   FrameHeader MakeHeader(std::uint64_t offset) const;
   std::uint32_t LengthAt(std::uint64_t offset) const;
   void SetControl(FrameKind kind);
