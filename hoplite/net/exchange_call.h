@@ -35,7 +35,8 @@ class ExchangeCall {
   virtual void Write(const wire::Batch& batch, Operation* done) = 0;
   // Makes the operations under way end soon.
   virtual void Cancel() = 0;
-  // The accepting end gives the status, the opening end is given it.
+  // The accepting end gives the status; the opening end waits for it, unless
+  // it has cancelled.
   virtual void Finish(grpc::Status* status, Operation* done) = 0;
 };
 

@@ -16,6 +16,27 @@ GrpcLoop::GrpcLoop(std::unique_ptr<grpc::ServerCompletionQueue> queue)
   thread_ = std::thread([this] { Run(); });
 }
 
+std::optional<bool> GrpcLoop::StartInline(const Operation* operation,
+                                          absl::FunctionRef<void()> start) {
+  // While `start` runs, gRPC keeps the first thing that ends on this queue in
+  // this thread, instead of waking the one that polls.
+  grpc_completion_queue_thread_local_cache_init(queue_->cq());
+  start();
+  void* raw_tag = nullptr;
+  int raw_ok = 0;
+  if (grpc_completion_queue_thread_local_cache_flush(queue_->cq(), &raw_tag,
+                                                     &raw_ok) == 0) {
+    return std::nullopt;
+  }
+  auto* core_tag = static_cast<grpc::internal::CompletionQueueTag*>(raw_tag);
+  void* tag = nullptr;
+  bool ok = raw_ok != 0;
+  if (!core_tag->FinalizeResult(&tag, &ok)) return std::nullopt;
+  if (tag == operation) return ok;
+  Post([other = static_cast<Operation*>(tag), ok] { other->done(ok); });
+  return std::nullopt;
+}
+
 void GrpcLoop::Post(std::function<void()> work) {
   MutexLock lock(mutex_);
   if (stopping_) return;

@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "hoplite/base/mutex.h"
 #include "hoplite/net/exchange_call.h"
 
@@ -35,6 +36,11 @@ class GrpcLoop {
 
   grpc::ServerCompletionQueue* queue() { return queue_.get(); }
 
+  // Runs `start`, which starts `operation` on the queue. Where the operation
+  // has ended by then, its result is returned, and it is not reported to
+  // `operation`: so no other thread is woken for it.
+  std::optional<bool> StartInline(const Operation* operation,
+                                  absl::FunctionRef<void()> start);
   // Runs `work` on the thread, in the order of the calls; after Stop, never.
   void Post(std::function<void()> work);
   // Runs `work` on the thread soon after `at`, unless a call is set for an

@@ -213,7 +213,7 @@ GrpcNode::StreamPtr GrpcNode::OpenIfDue(NodeRef to, Peer& peer) {
     return nullptr;
   }
   auto stream = std::make_shared<GrpcStream>(
-      this, OpenExchange(*peer.address, loop_->queue()));
+      this, loop_.get(), OpenExchange(*peer.address, loop_->queue()));
   wire::Hello hello;
   hello.set_protocol_version(wire::kProtocolVersion);
   hello.set_cluster(cluster_.value());

@@ -41,7 +41,8 @@ void GrpcNode::HandleAccepted(bool ok) {
       idle_.NotifyAll();
       return;
     }
-    stream = std::make_shared<GrpcStream>(this, std::move(next_call_));
+    stream =
+        std::make_shared<GrpcStream>(this, loop_.get(), std::move(next_call_));
     links_.emplace(stream.get(), Link{.stream = stream});
   }
   stream->Start();

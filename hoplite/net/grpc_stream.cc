@@ -14,6 +14,7 @@ constexpr std::uint32_t kProbeCount = 4;
 
 void GrpcStream::SetHello(wire::Hello hello, Outbox waiting) {
   MutexLock lock(mutex_);
+  opened_ = true;
   *header_.mutable_hello() = std::move(hello);
   header_waits_ = true;
   outbox_ = std::move(waiting);
@@ -28,7 +29,7 @@ void GrpcStream::Start() {
     reading_ = true;
     if (HasWork()) first = BeginWrite();
   }
-  if (first.has_value()) call_->Write(*first, &written_);
+  Write(std::move(first));
   call_->Read(&incoming_, &read_);
   bool cut = false;
   {
@@ -46,7 +47,7 @@ bool GrpcStream::Send(wire::Envelope envelope) {
     outbox_.Add(std::move(envelope));
     batch = BeginWriteIfDue();
   }
-  if (batch.has_value()) call_->Write(*batch, &written_);
+  Write(std::move(batch));
   return true;
 }
 
@@ -59,7 +60,7 @@ void GrpcStream::BeginProbes(bool hello_taken) {
     header_waits_ = true;
     batch = BeginWriteIfDue();
   }
-  if (batch.has_value()) call_->Write(*batch, &written_);
+  Write(std::move(batch));
 }
 
 void GrpcStream::Cut(grpc::Status status) {
@@ -70,11 +71,12 @@ void GrpcStream::Cut(grpc::Status status) {
     ending_ = true;
     status_ = std::move(status);
     outbox_.Clear();
-    // Before Start there is no call yet; Start looks again.
-    cancel = started_ && (reading_ || writing_);
+    // Before Start there is no call yet; Start looks again. Where a batch is
+    // being handled, HandleRead finishes the call; the opening end would then
+    // wait for the peer's status.
+    cancel = started_ && (reading_ || writing_ || opened_);
   }
   if (cancel) call_->Cancel();
-  // Where it is handling a batch now, HandleRead finishes the call.
 }
 
 void GrpcStream::HandleRead(bool ok) {
@@ -94,7 +96,8 @@ void GrpcStream::HandleRead(bool ok) {
     MutexLock lock(mutex_);
     handling_ = false;
     if (!ok) {
-      cancel = writing_ && !ending_;
+      // A peer that only ends its own half may leave a write blocked.
+      cancel = writing_ && !opened_;
       ending_ = true;
     }
     again = !ending_;
@@ -106,20 +109,25 @@ void GrpcStream::HandleRead(bool ok) {
 }
 
 void GrpcStream::HandleWritten(bool ok) {
-  std::optional<wire::Batch> batch;
-  bool cancel = false;
-  {
-    MutexLock lock(mutex_);
-    writing_ = false;
-    if (!ok) {
-      cancel = reading_ && !ending_;
-      ending_ = true;
-    }
-    batch = BeginWriteIfDue();
-  }
-  if (batch.has_value()) call_->Write(*batch, &written_);
-  if (cancel) call_->Cancel();
+  Write(EndWrite(ok));
   FinishIfIdle();
+}
+
+void GrpcStream::Write(std::optional<wire::Batch> batch) {
+  while (batch.has_value()) {
+    const std::optional<bool> ok =
+        loop_->StartInline(&written_, [&] { call_->Write(*batch, &written_); });
+    if (!ok.has_value()) return;  // HandleWritten will hear of it
+    batch = EndWrite(*ok);
+  }
+  FinishIfIdle();
+}
+
+std::optional<wire::Batch> GrpcStream::EndWrite(bool ok) {
+  MutexLock lock(mutex_);
+  writing_ = false;
+  if (!ok) ending_ = true;  // the call is dead: so is the read
+  return BeginWriteIfDue();
 }
 
 void GrpcStream::HandleFinished() {
@@ -148,7 +156,7 @@ void GrpcStream::HandleProbes(const wire::Batch& batch) {
     }
     answer = BeginWriteIfDue();
   }
-  if (answer.has_value()) call_->Write(*answer, &written_);
+  Write(std::move(answer));
   if (round_trip.has_value()) owner_->HandleRoundTrip(*round_trip);
 }
 

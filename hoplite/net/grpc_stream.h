@@ -24,6 +24,7 @@
 #include "absl/time/time.h"
 #include "hoplite/base/mutex.h"
 #include "hoplite/net/exchange_call.h"
+#include "hoplite/net/grpc_loop.h"
 #include "hoplite/net/outbox.h"
 #include "hoplite/wire/hoplite.pb.h"
 
@@ -42,9 +43,10 @@ class GrpcStream : public std::enable_shared_from_this<GrpcStream> {
     virtual void HandleEnd(GrpcStream& stream, const grpc::Status& status) = 0;
   };
 
-  // Ownership: `owner` must outlive HandleEnd and holds this until then.
-  GrpcStream(Owner* owner, std::unique_ptr<ExchangeCall> call)
-      : owner_(owner), call_(std::move(call)) {}
+  // Ownership: `owner` and `loop` must outlive HandleEnd; `owner` holds this
+  // until then.
+  GrpcStream(Owner* owner, GrpcLoop* loop, std::unique_ptr<ExchangeCall> call)
+      : owner_(owner), loop_(loop), call_(std::move(call)) {}
 
   // What the opening end says first, with the messages that wait already.
   // REQUIRES: before Start.
@@ -65,6 +67,11 @@ class GrpcStream : public std::enable_shared_from_this<GrpcStream> {
   void HandleRead(bool ok);
   void HandleWritten(bool ok);
   void HandleFinished();
+  // Writes `batch` and what gathers meanwhile, until an operation is under
+  // way that HandleWritten will hear of.
+  void Write(std::optional<wire::Batch> batch);
+  // The next batch, where there is one.
+  std::optional<wire::Batch> EndWrite(bool ok);
   void HandleProbes(const wire::Batch& batch);
 
   bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -75,6 +82,7 @@ class GrpcStream : public std::enable_shared_from_this<GrpcStream> {
 
   // Constant after construction.
   Owner* const owner_;
+  GrpcLoop* const loop_;
   const std::unique_ptr<ExchangeCall> call_;
 
   // Owned by the operation that is under way.
@@ -88,6 +96,7 @@ class GrpcStream : public std::enable_shared_from_this<GrpcStream> {
   // The next batch's hello, ping and pong.
   wire::Batch header_ ABSL_GUARDED_BY(mutex_);
   bool header_waits_ ABSL_GUARDED_BY(mutex_) = false;
+  bool opened_ ABSL_GUARDED_BY(mutex_) = false;  // by this end
   bool started_ ABSL_GUARDED_BY(mutex_) = false;
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;  // not while it is handled
   bool handling_ ABSL_GUARDED_BY(mutex_) = false;
