@@ -49,6 +49,9 @@ inline constexpr absl::Duration kLatencyUntilMeasured = absl::Microseconds(100);
 inline constexpr absl::Duration kLostServerAvoided = absl::Seconds(1);
 // Targets that a node has let go of, and so never serves again.
 inline constexpr std::size_t kEndedTargetsMax = 1024;
+// Who waits for room tries again this often, beside whenever memory comes back:
+// nobody says when a pin ends, or when a last copy is the last no more.
+inline constexpr absl::Duration kRoomRetry = absl::Milliseconds(250);
 // Sources of one reduction: its request fits in one message.
 inline constexpr std::uint32_t kReduceSourcesMax = 16384;
 // A deleted id answers kNotFound for this long, or until so many newer ones.

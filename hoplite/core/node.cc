@@ -51,6 +51,7 @@ void Node::Handle(absl::Time now, const Event& event, Commands& out) {
   NodeContext context = parts_->Context(now, out);
   std::visit([&](const auto& happened) { parts_->On(context, happened); },
              event);
+  parts_->ScheduleRoomRetry(now);
 }
 
 void Node::HandleTimeout(absl::Time now, Commands& out) {
@@ -61,14 +62,17 @@ void Node::HandleTimeout(absl::Time now, Commands& out) {
                        "when the deadline came");
   }
   parts_->directory.HandleTimeout(now, out);
+  parts_->RetryRoom(context);
+  parts_->ScheduleRoomRetry(now);
 }
 
 std::optional<absl::Time> Node::NextTimeout() const {
-  const std::optional<absl::Time> request = parts_->requests.NextDeadline();
-  const std::optional<absl::Time> tombstone = parts_->directory.NextTimeout();
-  if (!request.has_value()) return tombstone;
-  if (!tombstone.has_value()) return request;
-  return std::min(*request, *tombstone);
+  const absl::Time never = absl::InfiniteFuture();
+  const absl::Time next = std::min(
+      {parts_->requests.NextDeadline().value_or(never),
+       parts_->directory.NextTimeout().value_or(never), parts_->room_retry});
+  if (next == never) return std::nullopt;
+  return next;
 }
 
 NodeStatus Node::Status() const {
@@ -196,27 +200,25 @@ void Node::Parts::On(NodeContext&, const event::BandwidthMeasured& measured) {
 
 void Node::Parts::On(NodeContext& context,
                      const event::BufferCreated& created) {
-  const BufferTable::Entry* entry = buffers.Find(created.buffer);
-  if (entry == nullptr) return;  // released meanwhile
+  const BufferTable::Entry* entry =
+      buffers.OnCreated(created.buffer, context.out);
+  if (entry == nullptr) return;
   std::visit(Overloaded{[&](const PutOwner& owner) {
                           puts.OnBufferCreated(context, owner.request);
                         },
                         [&](const FetchOwner& owner) {
                           objects.OnBufferCreated(context, owner.object,
                                                   created.buffer);
+                          member.OnObjectHere(context, owner.object);
                         },
                         [&](const OutputOwner& owner) {
                           member.OnBufferCreated(context, owner);
                         }},
              BufferOwner(entry->owner));
-  if (!retrying) return;
-  retrying = false;
-  OfferRoom(context);
 }
 
 void Node::Parts::On(NodeContext& context,
                      const event::BufferRefused& refused) {
-  retrying = false;
   const std::optional<BufferTable::Entry> entry =
       buffers.TakeRefused(refused.buffer);
   if (!entry.has_value()) return;
@@ -242,22 +244,33 @@ void Node::Parts::On(NodeContext& context, const event::RoomFreed&) {
 }
 
 void Node::Parts::OfferRoom(NodeContext& context) {
-  const std::optional<BufferOwner> next = buffers.NextForRoom();
-  if (!next.has_value()) return;
-  // One at a time: the next one is tried when this one has found its room.
-  std::visit(Overloaded{[&](const PutOwner& owner) {
-                          retrying = true;
-                          puts.TryAgain(context, owner.request);
-                        },
-                        [&](const FetchOwner& owner) {
-                          objects.AskAgain(context, owner.object);
-                          OfferRoom(context);
-                        },
-                        [&](const OutputOwner& owner) {
-                          retrying = true;
-                          member.TryAgain(context, owner);
-                        }},
-             *next);
+  // All at once: a large one that does not fit yet keeps no small one waiting.
+  for (const BufferOwner& owner : buffers.TakeWaiting()) {
+    std::visit(Overloaded{[&](const PutOwner& put) {
+                            puts.TryAgain(context, put.request);
+                          },
+                          [&](const FetchOwner& fetch) {
+                            objects.AskAgain(context, fetch.object);
+                          },
+                          [&](const OutputOwner& output) {
+                            member.TryAgain(context, output);
+                          }},
+               owner);
+  }
+}
+
+void Node::Parts::RetryRoom(NodeContext& context) {
+  if (context.now < room_retry) return;
+  objects.ForgetDenials();
+  OfferRoom(context);
+}
+
+void Node::Parts::ScheduleRoomRetry(absl::Time now) {
+  if (!buffers.anyone_waits()) {
+    room_retry = absl::InfiniteFuture();
+  } else if (room_retry <= now || room_retry == absl::InfiniteFuture()) {
+    room_retry = now + kRoomRetry;
+  }
 }
 
 void Node::Parts::On(NodeContext& context, const event::PullRequested& pull) {

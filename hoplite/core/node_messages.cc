@@ -151,6 +151,7 @@ void Node::Parts::Hear(NodeContext& context, NodeRef,
 void Node::Parts::Hear(NodeContext& context, NodeRef,
                        const message::PutAnswer& answer) {
   puts.OnAnswer(context, answer);
+  member.OnObjectHere(context, answer.object);
 }
 
 void Node::Parts::Hear(NodeContext& context, NodeRef from,
@@ -172,6 +173,8 @@ void Node::Parts::Hear(NodeContext& context, NodeRef from,
 void Node::Parts::Hear(NodeContext& context, NodeRef,
                        const message::EvictAnswer& answer) {
   objects.OnEvictAnswer(context, answer);
+  // Whoever needed that room is to find out what else may go.
+  if (!answer.denied.empty()) OfferRoom(context);
 }
 
 void Node::Parts::Hear(NodeContext& context, NodeRef,
@@ -227,7 +230,9 @@ void Node::Parts::Hear(NodeContext& context, NodeRef from,
 
 void Node::Parts::Hear(NodeContext& context, NodeRef from,
                        const message::Assignment& assignment) {
-  member.OnAssignment(context, from, assignment);
+  const bool source_may_come =
+      puts.IsPutting(assignment.source, assignment.source_generation);
+  member.OnAssignment(context, from, assignment, source_may_come);
 }
 
 void Node::Parts::Hear(NodeContext& context, NodeRef,

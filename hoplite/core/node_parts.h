@@ -110,8 +110,12 @@ struct Node::Parts {
 
   void EndRequest(NodeContext& context, RequestId id, absl::StatusCode code,
                   std::string detail);
-  // Somebody who waits for room is to try again.
+  // Whoever waits for room is to try again.
   void OfferRoom(NodeContext& context);
+  // Now and then, with every copy offered for eviction anew: a reader's pin
+  // may have ended, or another copy become complete, and nobody has said so.
+  void RetryRoom(NodeContext& context);
+  void ScheduleRoomRetry(absl::Time now);
   void UpdateLink();
 
   const NodeConfig config;
@@ -128,7 +132,7 @@ struct Node::Parts {
   absl::btree_map<RequestId, message::ReduceAsk> reduces;
   // Messages that name an epoch not heard of yet.
   std::vector<std::pair<NodeRef, Message>> kept;
-  bool retrying = false;  // a buffer is ordered for who waited for room
+  absl::Time room_retry = absl::InfiniteFuture();
   std::optional<absl::Duration> latency;
   std::optional<double> bytes_per_second;
   absl::Time last = absl::InfinitePast();

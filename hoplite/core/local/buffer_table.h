@@ -2,7 +2,9 @@
 // waits for room.
 //
 // One buffer may be held several times: a target of a single source, or a
-// leaf's output, is the source's own buffer.
+// leaf's output, is the source's own buffer. One that is let go of before the
+// store has answered stays until it does, as only then it is known whether
+// there is anything to release.
 //
 // Thread safety: none; one thread at a time.
 
@@ -10,9 +12,10 @@
 #define HOPLITE_CORE_LOCAL_BUFFER_TABLE_H_
 
 #include <cstdint>
-#include <deque>
 #include <optional>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/container/btree_map.h"
 #include "hoplite/base/check.h"
@@ -59,6 +62,8 @@ class BufferTable {
     BufferOwner owner;
     std::uint64_t size = 0;
     std::uint32_t holds = 0;
+    bool created = false;
+    bool failed = false;  // one of those who let go said so
   };
 
   // Orders a buffer, held once. Its answer comes as BufferCreated or Refused.
@@ -78,17 +83,30 @@ class BufferTable {
   void Release(BufferId id, Commands& out, bool failed = false) {
     if (!id) return;
     auto it = entries_.find(id);
-    HOPLITE_CHECK(it != entries_.end());
-    if (--it->second.holds > 0) return;
+    HOPLITE_CHECK(it != entries_.end() && it->second.holds > 0);
+    it->second.failed |= failed;
+    if (--it->second.holds > 0 || !it->second.created) return;
+    out.push_back(command::ReleaseBuffer{id, it->second.failed});
     entries_.erase(it);
-    out.push_back(command::ReleaseBuffer{id, failed});
   }
-  // The store refused it: forgotten, nothing to release.
+  // The store has made it. Null, and released, where nobody holds it any more.
+  const Entry* OnCreated(BufferId id, Commands& out) {
+    auto it = entries_.find(id);
+    if (it == entries_.end() || it->second.created) return nullptr;
+    it->second.created = true;
+    if (it->second.holds > 0) return &it->second;
+    out.push_back(command::ReleaseBuffer{id, it->second.failed});
+    entries_.erase(it);
+    return nullptr;
+  }
+  // The store refused it: forgotten, nothing to release. The entry, where
+  // somebody still holds it.
   std::optional<Entry> TakeRefused(BufferId id) {
     auto it = entries_.find(id);
-    if (it == entries_.end()) return std::nullopt;
+    if (it == entries_.end() || it->second.created) return std::nullopt;
     const Entry entry = it->second;
     entries_.erase(it);
+    if (entry.holds == 0) return std::nullopt;
     return entry;
   }
   const Entry* Find(BufferId id) const {
@@ -97,21 +115,18 @@ class BufferTable {
   }
   std::size_t size() const { return entries_.size(); }
 
-  // First come, first served; whoever waits holds no room.
+  // Whoever waits holds no room.
   void WaitForRoom(BufferOwner owner) { waiting_.push_back(owner); }
-  std::optional<BufferOwner> NextForRoom() {
-    if (waiting_.empty()) return std::nullopt;
-    const BufferOwner owner = waiting_.front();
-    waiting_.pop_front();
-    return owner;
-  }
+  // Everybody who waits, in the order in which they came; none waits any more.
+  // Whoever is refused again waits again, so that order stays.
+  std::vector<BufferOwner> TakeWaiting() { return std::exchange(waiting_, {}); }
   bool anyone_waits() const { return !waiting_.empty(); }
   void StopWaiting(const BufferOwner& owner) { std::erase(waiting_, owner); }
 
  private:
   BufferId last_;
   absl::btree_map<BufferId, Entry> entries_;
-  std::deque<BufferOwner> waiting_;
+  std::vector<BufferOwner> waiting_;
 };
 
 }  // namespace hoplite

@@ -46,7 +46,9 @@ void LocalObjects::EndGet(NodeContext& context, RequestId get,
       break;
     case State::kNoRoom:
     case State::kAllocating:
-      answer.code = absl::StatusCode::kResourceExhausted;
+      if (code == absl::StatusCode::kDeadlineExceeded) {
+        answer.code = absl::StatusCode::kResourceExhausted;
+      }
       absl::StrAppend(&answer.detail, ", the store had no room for it");
       break;
     case State::kFetching:
@@ -69,6 +71,11 @@ void LocalObjects::Ask(NodeContext& context, const ObjectId& object,
   entry.state = State::kAsking;
   entry.ask = last_ask_ = last_ask_.Next();
   entry.server = NodeRef();
+  SendAsk(context, object, entry, lost);
+}
+
+void LocalObjects::SendAsk(NodeContext& context, const ObjectId& object,
+                           const LocalObject& entry, NodeRef lost) const {
   const bool holds = entry.buffer_ready && entry.received > 0;
   context.SendToShard(
       object, message::Ask{.object = object,
@@ -103,11 +110,15 @@ void LocalObjects::Erase(NodeContext& context, Objects::iterator it) {
   LocalObject& entry = it->second;
   HOPLITE_CHECK(entry.gets.empty());
   DropBytes(context, it->first, entry);
-  for (const LocalObject::HeldPull& held : entry.held) {
+  RefuseHeld(context, entry);
+  objects_.erase(it);
+}
+
+void LocalObjects::RefuseHeld(NodeContext& context, LocalObject& entry) {
+  for (const LocalObject::HeldPull& held : std::exchange(entry.held, {})) {
     pulls_.erase(held.pull);
     context.out.push_back(command::RefusePull{held.pull});
   }
-  objects_.erase(it);
 }
 
 void LocalObjects::AskAgainOrErase(NodeContext& context, Objects::iterator it) {
@@ -178,7 +189,7 @@ void LocalObjects::Abandon(NodeContext& context, const ObjectId& object,
                            Generation generation) {
   auto it = objects_.find(object);
   if (it == objects_.end() || it->second.generation != generation) return;
-  if (!generation && it->second.state != State::kProducing) return;
+  if (it->second.state == State::kNoRoom) return;  // it asks again anyway
   DropBytes(context, it->first, it->second);
   AskAgainOrErase(context, it);
 }
@@ -210,9 +221,18 @@ void LocalObjects::DropBytes(NodeContext& context, const ObjectId& object,
 
 // --- From the shard. --------------------------------------------------------
 
+namespace {
+
+// The host of an earlier epoch: whoever hosts the shard now was asked too.
+bool IsOld(const NodeContext& context, const ShardRef& at) {
+  return at.epoch < context.shard_map.Find(at.shard).at.epoch;
+}
+
+}  // namespace
+
 void LocalObjects::OnGrant(NodeContext& context, const message::Grant& grant) {
   auto it = objects_.find(grant.object);
-  if (it == objects_.end()) return;
+  if (it == objects_.end() || IsOld(context, grant.at)) return;
   LocalObject& entry = it->second;
   if (entry.state != State::kAsking || entry.ask != grant.ask) return;
   if (entry.generation && entry.generation != grant.generation) {
@@ -234,11 +254,14 @@ void LocalObjects::OnGrant(NodeContext& context, const message::Grant& grant) {
 
 void LocalObjects::OnGrantInline(NodeContext& context,
                                  const message::GrantInline& grant) {
-  auto [it, inserted] = objects_.try_emplace(grant.object);
-  LocalObject& entry = it->second;
-  const bool asked = entry.state == State::kAsking && entry.ask == grant.ask;
-  if (!inserted && !asked) return;
-  if (grant.payload == nullptr) return;
+  if (grant.payload == nullptr || IsOld(context, grant.at)) return;
+  const auto it = objects_.find(grant.object);
+  const bool known = it != objects_.end();
+  const bool asked = known && it->second.state == State::kAsking &&
+                     it->second.ask == grant.ask;
+  const bool pushed = !known && !grant.ask;
+  if (!asked && !pushed) return;
+  LocalObject& entry = objects_[grant.object];
   if (entry.generation) DropBytes(context, grant.object, entry);
   entry.state = State::kAllocating;
   entry.ask = grant.ask;
@@ -254,7 +277,7 @@ void LocalObjects::OnRefusal(NodeContext& context,
                              const message::Refusal& refusal) {
   auto it = objects_.find(refusal.object);
   if (it == objects_.end() || it->second.state != State::kAsking ||
-      it->second.ask != refusal.ask) {
+      it->second.ask != refusal.ask || IsOld(context, refusal.at)) {
     return;
   }
   FailGets(context, it->second, refusal.code, refusal.reason);
@@ -289,14 +312,14 @@ void LocalObjects::OnFinal(NodeContext& context, const message::Final& final) {
 
 void LocalObjects::Resend(NodeContext& context, ShardId shard) {
   for (auto& [object, entry] : objects_) {
-    if (object.shard() != shard) continue;
-    if (entry.state == State::kAsking) {
-      context.SendToShard(object, message::Ask{.object = object,
-                                               .ask = entry.ask,
-                                               .held = entry.generation,
-                                               .begin = entry.received});
+    if (object.shard() == shard && entry.state == State::kAsking) {
+      SendAsk(context, object, entry, NodeRef());
     }
   }
+  // Whatever the old host was asked, it may never answer.
+  absl::erase_if(evicting_, [&](const auto& asked) {
+    return asked.first.shard() == shard;
+  });
 }
 
 // --- Buffers and room. ------------------------------------------------------
@@ -311,6 +334,11 @@ void LocalObjects::OnBufferCreated(NodeContext& context, const ObjectId& object,
   if (!entry.server) {  // it came with its bytes
     entry.state = State::kComplete;
     ServeHeld(context, entry);
+    if (!entry.ask) {  // nobody asked: the shard does not know yet
+      context.SendToShard(
+          object, message::CopyComplete{.object = object,
+                                        .generation = entry.generation});
+    }
     AnswerGets(context, entry);
     return;
   }
@@ -334,9 +362,8 @@ void LocalObjects::OnBufferRefused(NodeContext& context, const ObjectId& object,
     Erase(context, it);
     return;
   }
-  const std::uint64_t size = entry.size;
   DropBytes(context, object, entry);
-  entry.size = size;
+  RefuseHeld(context, entry);  // they find another server meanwhile
   entry.state = State::kNoRoom;
   entry.server = NodeRef();
   if (entry.gets.empty()) {  // an unasked push of a small object
@@ -357,6 +384,7 @@ void LocalObjects::AskToEvict(NodeContext& context,
                               std::uint64_t bytes) {
   absl::btree_map<NodeRef, message::EvictAsk> by_host;
   std::uint64_t found = 0;
+  for (const auto& [object, size] : evicting_) found += size;
   for (BufferId id : candidates) {
     if (found >= bytes) break;
     const BufferTable::Entry* buffer = context.buffers.Find(id);
@@ -364,9 +392,10 @@ void LocalObjects::AskToEvict(NodeContext& context,
     auto it = objects_.find(OwnerObject(buffer->owner));
     if (it == objects_.end() || it->second.buffer != id) continue;
     const LocalObject& entry = it->second;
-    if (entry.state != State::kComplete || !entry.final || entry.uses > 0 ||
+    if (entry.state != State::kComplete || !entry.final ||
         !entry.pulls.empty() || !entry.gets.empty() ||
-        !evicting_.insert(it->first).second) {
+        denied_.contains(it->first) ||
+        !evicting_.emplace(it->first, entry.size).second) {
       continue;
     }
     found += entry.size;
@@ -380,7 +409,7 @@ void LocalObjects::AskToEvict(NodeContext& context,
 void LocalObjects::OnEvictAnswer(NodeContext& context,
                                  const message::EvictAnswer& answer) {
   for (const message::EvictEntry& denied : answer.denied) {
-    evicting_.erase(denied.object);
+    if (evicting_.erase(denied.object) > 0) denied_.insert(denied.object);
   }
   for (const message::EvictEntry& allowed : answer.allowed) {
     evicting_.erase(allowed.object);
@@ -478,6 +507,7 @@ bool LocalObjects::OnPull(NodeContext& context,
     it->second.state = State::kProducing;  // to be put, or reduced, here
   }
   LocalObject& entry = it->second;
+  if (entry.state == State::kNoRoom) return false;
   const bool same = entry.generation == pull.generation;
   if (entry.generation && !same && !may_come) return false;
   pulls_[pull.pull] = pull.key.object;
@@ -488,6 +518,13 @@ bool LocalObjects::OnPull(NodeContext& context,
     entry.held.push_back({pull.pull, pull.generation});
   }
   return true;
+}
+
+bool LocalObjects::MayCome(const ObjectId& object,
+                           Generation generation) const {
+  auto it = objects_.find(object);
+  return MayBeAssigned(object, generation) ||
+         (it != objects_.end() && it->second.generation == generation);
 }
 
 bool LocalObjects::MayBeAssigned(const ObjectId& object,
@@ -530,11 +567,6 @@ LocalObject* LocalObjects::FindHeld(const ObjectId& object,
     return nullptr;
   }
   return &it->second;
-}
-
-void LocalObjects::StopUsing(const ObjectId& object, Generation generation) {
-  LocalObject* entry = FindHeld(object, generation);
-  if (entry != nullptr && entry->uses > 0) --entry->uses;
 }
 
 void LocalObjects::AppendStatus(std::vector<LocalObjectStatus>& objects) const {

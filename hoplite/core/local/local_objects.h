@@ -52,7 +52,6 @@ struct LocalObject {
   std::vector<RequestId> gets;
   absl::btree_set<PullId> pulls;  // served from here
   std::vector<HeldPull> held;
-  std::uint32_t uses = 0;  // by positions of reductions
 };
 
 class LocalObjects {
@@ -98,9 +97,12 @@ class LocalObjects {
                        std::uint64_t capacity);
   // There may be room now.
   void AskAgain(NodeContext& context, const ObjectId& object);
-  // Asks the directory for leave to drop copies of at least `bytes`.
+  // Asks the directory for leave to drop copies of at least `bytes`, but for
+  // those that it has refused lately.
   void AskToEvict(NodeContext& context, const std::vector<BufferId>& candidates,
                   std::uint64_t bytes);
+  // What was refused may be asked for again.
+  void ForgetDenials() { denied_.clear(); }
   void OnTransferDone(NodeContext& context, TransferId transfer);
   void OnTransferFailed(NodeContext& context,
                         const event::TransferFailed& failed);
@@ -113,9 +115,8 @@ class LocalObjects {
   // --- For positions of reductions. ---------------------------------------
   // The entry, where this node holds or makes that generation; else null.
   LocalObject* FindHeld(const ObjectId& object, Generation generation);
-  // A target of which this node may be, or become, the root.
-  bool MayBeAssigned(const ObjectId& object, Generation generation) const;
-  void StopUsing(const ObjectId& object, Generation generation);
+  // That generation is on its way to here, or may come to be made here.
+  bool MayCome(const ObjectId& object, Generation generation) const;
 
   void AppendStatus(std::vector<LocalObjectStatus>& objects) const;
   std::size_t transfers_under_way() const { return transfers_.size(); }
@@ -126,6 +127,8 @@ class LocalObjects {
 
   void Ask(NodeContext& context, const ObjectId& object, LocalObject& entry,
            NodeRef lost);
+  void SendAsk(NodeContext& context, const ObjectId& object,
+               const LocalObject& entry, NodeRef lost) const;
   void StartFetch(NodeContext& context, const ObjectId& object,
                   LocalObject& entry);
   void Complete(NodeContext& context, const ObjectId& object,
@@ -134,6 +137,7 @@ class LocalObjects {
   void FailGets(NodeContext& context, LocalObject& entry, absl::StatusCode code,
                 const std::string& detail);
   void ServeHeld(NodeContext& context, LocalObject& entry);
+  void RefuseHeld(NodeContext& context, LocalObject& entry);
   // Ends transfers, pulls and the buffer; Gets and held pulls stay.
   void DropBytes(NodeContext& context, const ObjectId& object,
                  LocalObject& entry);
@@ -142,6 +146,8 @@ class LocalObjects {
   // Where Gets wait on the shard is asked again, else the entry ends.
   void AskAgainOrErase(NodeContext& context, Objects::iterator it);
   void EndFetchIfUnwanted(NodeContext& context, const ObjectId& object);
+  // A target of which this node may be, or become, the root.
+  bool MayBeAssigned(const ObjectId& object, Generation generation) const;
   LocalObject& TakeOver(NodeContext& context, const ObjectId& object,
                         Generation generation, std::uint64_t size,
                         BufferId buffer);
@@ -151,7 +157,9 @@ class LocalObjects {
   TransferId last_transfer_;
   absl::btree_map<TransferId, ObjectId> transfers_;
   absl::btree_map<PullId, ObjectId> pulls_;
-  absl::btree_set<ObjectId> evicting_;
+  // Asked to go, and not answered yet: their sizes.
+  absl::btree_map<ObjectId, std::uint64_t> evicting_;
+  absl::btree_set<ObjectId> denied_;
   // Targets that this node had and let go of, oldest first.
   std::deque<std::pair<ObjectId, Generation>> ended_targets_;
 };

@@ -7,44 +7,62 @@
 namespace hoplite {
 
 void ReduceMember::OnAssignment(NodeContext& context, NodeRef coordinator,
-                                const message::Assignment& assignment) {
+                                const message::Assignment& assignment,
+                                bool source_may_come) {
   const PullKey key{assignment.target, assignment.position};
   auto known = positions_.find(key);
   if (known != positions_.end()) {
-    if (known->second.assignment.output == assignment.output) return;
+    // Repeated, or late.
+    if (assignment.output <= known->second.assignment.output) return;
     EndPosition(context, key, known->second);
     positions_.erase(known);
   }
   Position& position = positions_[key];
   position.assignment = assignment;
   position.coordinator = coordinator;
-  Begin(context, key);
-}
-
-void ReduceMember::Begin(NodeContext& context, const PullKey& key) {
-  Position& position = positions_.at(key);
-  const message::Assignment& assignment = position.assignment;
-  LocalObject* source =
-      objects_.FindHeld(assignment.source, assignment.source_generation);
-  if (source == nullptr &&
-      objects_.MayBeAssigned(assignment.source, assignment.source_generation)) {
-    return;  // this node is its root, and will hear of it
-  }
+  const ObjectId& id = assignment.source;
+  const Generation generation = assignment.source_generation;
+  const LocalObject* source = objects_.FindHeld(id, generation);
+  const bool waits = source == nullptr &&
+                     (source_may_come || objects_.MayCome(id, generation));
+  if (waits) return;
   if (source == nullptr || source->size != assignment.size) {
     Fail(context, position, absl::StatusCode::kNotFound, NodeRef());
     positions_.erase(key);
     return;
   }
-  ++source->uses;
-  position.uses_source = true;
-  if (assignment.inputs.empty()) {
-    position.output = source->buffer;
-    context.buffers.Hold(position.output);
-    position.output_ready = true;
-    Ready(context, key, position);
+  Begin(context, key, *source);
+}
+
+void ReduceMember::OnObjectHere(NodeContext& context, const ObjectId& object) {
+  std::vector<PullKey> waiting;
+  for (const auto& [key, position] : positions_) {
+    const message::Assignment& assignment = position.assignment;
+    if (assignment.source == object && !position.source &&
+        objects_.FindHeld(object, assignment.source_generation) != nullptr) {
+      waiting.push_back(key);
+    }
+  }
+  for (const PullKey& key : waiting) {
+    const Generation generation =
+        positions_.at(key).assignment.source_generation;
+    Begin(context, key, *objects_.FindHeld(object, generation));
+  }
+}
+
+void ReduceMember::Begin(NodeContext& context, const PullKey& key,
+                         const LocalObject& source) {
+  Position& position = positions_.at(key);
+  position.source = source.buffer;
+  context.buffers.Hold(position.source);
+  if (!position.assignment.inputs.empty()) {
+    TryAgain(context, {key, position.assignment.output});
     return;
   }
-  TryAgain(context, {key, assignment.output});
+  position.output = position.source;
+  context.buffers.Hold(position.output);
+  position.output_ready = true;
+  Ready(context, key, position);
 }
 
 void ReduceMember::TryAgain(NodeContext& context, const OutputOwner& owner) {
@@ -128,32 +146,19 @@ void ReduceMember::InstallRoot(NodeContext& context, const PullKey& key) {
                          assignment.size, assignment.frame_bytes,
                          position.output);
   // Positions of other reductions may wait for this one's target.
-  const ObjectId target = assignment.target;
-  std::vector<PullKey> waiting;
-  for (const auto& [key, other] : positions_) {
-    if (other.assignment.source == target && !other.uses_source) {
-      waiting.push_back(key);
-    }
-  }
-  for (const PullKey& key : waiting) Begin(context, key);
+  OnObjectHere(context, ObjectId(key.object));
 }
 
 void ReduceMember::StartFold(NodeContext& context, const PullKey& key,
                              Position& position) {
   const message::Assignment& assignment = position.assignment;
-  LocalObject* source =
-      objects_.FindHeld(assignment.source, assignment.source_generation);
-  if (source == nullptr) {
-    Fail(context, position, absl::StatusCode::kNotFound, NodeRef());
-    return;
-  }
   position.started = true;
   position.fold = last_fold_ = last_fold_.Next();
   folds_[position.fold] = key;
   command::StartFold fold{.fold = position.fold,
                           .target = assignment.target,
                           .output = position.output,
-                          .own = source->buffer,
+                          .own = position.source,
                           .op = assignment.op,
                           .type = assignment.type,
                           .divisor = assignment.divisor,
@@ -235,9 +240,7 @@ void ReduceMember::EndPosition(NodeContext& context, const PullKey& key,
     context.out.push_back(command::RefusePull{pull});
   }
   context.buffers.Release(position.output, context.out);
-  if (position.uses_source) {
-    objects_.StopUsing(assignment.source, assignment.source_generation);
-  }
+  context.buffers.Release(position.source, context.out);
 }
 
 void ReduceMember::OnPull(NodeContext& context,

@@ -26,8 +26,12 @@ class ReduceMember {
  public:
   explicit ReduceMember(LocalObjects& objects) : objects_(objects) {}
 
+  // `source_may_come`: a Put of the source waits for its acceptance here.
   void OnAssignment(NodeContext& context, NodeRef coordinator,
-                    const message::Assignment& assignment);
+                    const message::Assignment& assignment,
+                    bool source_may_come);
+  // Positions that wait for this object, their source, may go on.
+  void OnObjectHere(NodeContext& context, const ObjectId& object);
   void OnRelease(NodeContext& context, const ObjectId& target);
   void OnBufferCreated(NodeContext& context, const OutputOwner& owner);
   void OnBufferRefused(NodeContext& context, const OutputOwner& owner,
@@ -48,7 +52,7 @@ class ReduceMember {
     NodeRef coordinator;
     BufferId output;
     bool output_ready = false;
-    bool uses_source = false;
+    BufferId source;       // held from the start to the end; none: not here yet
     bool started = false;  // the fold was ordered
     FoldId fold;
     absl::btree_set<PullId> pulls;
@@ -67,8 +71,9 @@ class ReduceMember {
                              const message::ReduceInput& input) const;
   void Ready(NodeContext& context, const PullKey& key, Position& position);
   void InstallRoot(NodeContext& context, const PullKey& key);
-  // The position's source is here, or is to be; else it fails.
-  void Begin(NodeContext& context, const PullKey& key);
+  // REQUIRES: the position's source is here.
+  void Begin(NodeContext& context, const PullKey& key,
+             const LocalObject& source);
   void Fail(NodeContext& context, Position& position, absl::StatusCode code,
             NodeRef lost);
   void EndPosition(NodeContext& context, const PullKey& key,
