@@ -60,6 +60,7 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
     ReduceCoordinator::Answer(from, ask.target, ask.request, code,
                               std::move(reason), {}, context);
   };
+  ForgetFailed(ask.target);
   auto known = reductions_.find(ask.target);
   if (known != reductions_.end()) {
     if (!known->second.IsSameRequest(ask)) {
@@ -165,28 +166,29 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
   }
 }
 
-void ObjectDirectory::On(absl::Time, NodeRef, const message::SourceNews& news,
-                         Commands& out) {
+void ObjectDirectory::On(absl::Time now, NodeRef,
+                         const message::SourceNews& news, Commands& out) {
   auto reduction = reductions_.find(news.target);
   if (reduction == reductions_.end()) return;
   ReduceCoordinator::Context context = MakeContext(out);
   for (const message::SourceEntry& entry : news.entries) {
     reduction->second.OnNews(entry, context);
   }
-  Settle(news.target, out);
+  Settle(now, news.target, out);
 }
 
-void ObjectDirectory::On(absl::Time, NodeRef from,
+void ObjectDirectory::On(absl::Time now, NodeRef from,
                          const message::AssignmentFailed& failed,
                          Commands& out) {
   auto reduction = reductions_.find(failed.target);
   if (reduction == reductions_.end()) return;
   ReduceCoordinator::Context context = MakeContext(out);
   reduction->second.OnAssignmentFailed(from, failed, context);
-  Settle(failed.target, out);
+  Settle(now, failed.target, out);
 }
 
-void ObjectDirectory::OnFolded(absl::Time, const event::PayloadsFolded& folded,
+void ObjectDirectory::OnFolded(absl::Time now,
+                               const event::PayloadsFolded& folded,
                                Commands& out) {
   auto reduction = reductions_.find(folded.target);
   if (reduction == reductions_.end() ||
@@ -202,13 +204,14 @@ void ObjectDirectory::OnFolded(absl::Time, const event::PayloadsFolded& folded,
   record.degree = plan.degree;
   record.payload = folded.payload;
   record.streams = true;
-  KeepPayload(folded.target, folded.payload);
+  KeepPayload(folded.target, record);
   ReduceCoordinator::Context context = MakeContext(out);
   reduction->second.OnFolded(context);
-  Settle(folded.target, out);
+  Settle(now, folded.target, out);
 }
 
-void ObjectDirectory::Settle(const ObjectId& target, Commands& out) {
+void ObjectDirectory::Settle(absl::Time now, const ObjectId& target,
+                             Commands& out) {
   auto it = reductions_.find(target);
   HOPLITE_CHECK(it != reductions_.end());
   const ReduceCoordinator& reduction = it->second;
@@ -232,6 +235,7 @@ void ObjectDirectory::Settle(const ObjectId& target, Commands& out) {
       if (!record.final) MakeFinal(target, record, out);
       return;
     case ReduceCoordinator::State::kFailed:
+      failed_.emplace_back(now, target);
       if (record.exists() || !record.waiting.empty()) {
         Lose(target, record, reduction.code(), reduction.reason(), out);
       } else {
@@ -261,13 +265,13 @@ void ObjectDirectory::MakeFinal(const ObjectId& target, ObjectRecord& record,
 
 // --- Losses. ----------------------------------------------------------------
 
-void ObjectDirectory::OnNodeLost(absl::Time, NodeRef node, Commands& out) {
+void ObjectDirectory::OnNodeLost(absl::Time now, NodeRef node, Commands& out) {
   for (auto& [id, reduction] : reductions_) {
     if (reduction.state() != ReduceCoordinator::State::kRunning) continue;
     ReduceCoordinator::Context context = MakeContext(out);
     reduction.OnNodeLost(node, context);
     if (reduction.state() == ReduceCoordinator::State::kFailed) {
-      Settle(id, out);
+      Settle(now, id, out);
     }
   }
   for (auto& [shard_id, shard] : shards_) {
@@ -280,7 +284,9 @@ void ObjectDirectory::OnNodeLost(absl::Time, NodeRef node, Commands& out) {
       std::erase_if(record.watchers, [&](const auto& watcher) {
         return watcher.coordinator == node;
       });
-      std::erase(record.dropping, node);
+      std::erase_if(record.dropping, [&](const auto& dropping) {
+        return dropping.first == node;
+      });
       if (record.deleted) FinishDelete(object, record, out);
       record.Erase(node, loads_);
       touched.push_back(object);

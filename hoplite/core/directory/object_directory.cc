@@ -80,6 +80,17 @@ void ObjectDirectory::On(absl::Time now, NodeRef from, const message::Ask& ask,
                                     .reason = "it was deleted"}});
     return;
   }
+  auto reduction = reductions_.find(ask.object);
+  if (reduction != reductions_.end() &&
+      reduction->second.state() == ReduceCoordinator::State::kFailed) {
+    out.push_back(
+        Send{from, message::Refusal{.at = At(ask.object),
+                                    .object = ask.object,
+                                    .ask = ask.ask,
+                                    .code = reduction->second.code(),
+                                    .reason = reduction->second.reason()}});
+    return;
+  }
   Copy* copy = record.Find(from);
   if (copy != nullptr) {
     if (copy->producer && !copy->complete) return;  // it makes the bytes itself
@@ -155,7 +166,8 @@ void ObjectDirectory::SendInline(const ObjectId& object, ObjectRecord& record,
   if (copy.node != to) copy = Copy{.node = to};
   record.FreeServer(copy, loads_);
   copy.ask = ask;
-  copy.complete = true;
+  // What was not asked for may find no room: its node says so if it does.
+  copy.complete = static_cast<bool>(ask);
   out.push_back(Send{to, message::GrantInline{.at = At(object),
                                               .object = object,
                                               .ask = ask,
@@ -187,7 +199,7 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
   EraseIfEmpty(withdraw.object);
 }
 
-void ObjectDirectory::On(absl::Time, NodeRef from,
+void ObjectDirectory::On(absl::Time now, NodeRef from,
                          const message::CopyComplete& complete, Commands& out) {
   ObjectRecord* record = FindRecord(complete.object);
   if (record == nullptr || record->generation != complete.generation) return;
@@ -195,12 +207,13 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
   if (copy == nullptr) return;
   record->FreeServer(*copy, loads_);
   copy->complete = true;
+  copy->confirmed = true;
   auto reduction = reductions_.find(complete.object);
   if (reduction != reductions_.end()) {
     record->sealed = true;
     ReduceCoordinator::Context context = MakeContext(out);
     reduction->second.OnTargetComplete(complete.generation, context);
-    Settle(complete.object, out);
+    Settle(now, complete.object, out);
   }
   ServeWaiting(complete.object, *record, out);
 }
@@ -220,6 +233,8 @@ void ObjectDirectory::On(absl::Time, NodeRef from, const message::PutBegun& put,
     answer(absl::StatusCode::kOk);
   } else if (record.deleted) {
     answer(absl::StatusCode::kNotFound);
+  } else if (ForgetFailed(put.object)) {
+    AcceptPut(from, put, record, out);
   } else if (record.sealed || reductions_.contains(put.object)) {
     answer(absl::StatusCode::kAlreadyExists);
   } else if (record.exists()) {
@@ -267,7 +282,10 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
 void ObjectDirectory::Sealed(const ObjectId& object, ObjectRecord& record,
                              Commands& out) {
   record.sealed = true;
-  for (auto& [id, copy] : record.copies) copy.complete |= copy.producer;
+  for (auto& [id, copy] : record.copies) {
+    copy.complete |= copy.producer;
+    copy.confirmed |= copy.producer;
+  }
   for (const auto& [node, put] : record.puts) {
     out.push_back(Send{
         node, message::PutAnswer{.at = At(object),
@@ -276,31 +294,32 @@ void ObjectDirectory::Sealed(const ObjectId& object, ObjectRecord& record,
                                  .code = absl::StatusCode::kAlreadyExists}});
   }
   record.puts.clear();
-  if (record.payload != nullptr) KeepPayload(object, record.payload);
+  if (record.payload != nullptr) KeepPayload(object, record);
   NotifyWatchers(object, record, SourceState::kUnready, out);
   ServeWaiting(object, record, out);
 }
 
 void ObjectDirectory::KeepPayload(const ObjectId& object,
-                                  const Payload& payload) {
-  payloads_.push_back(object);
-  payload_bytes_ += payload->size();
-  for (std::size_t tries = payloads_.size();
-       payload_bytes_ > kInlineBytesKept && tries > 0; --tries) {
-    const ObjectId oldest = payloads_.front();
-    payloads_.pop_front();
-    ObjectRecord* record = FindRecord(oldest);
-    if (record == nullptr || record->payload == nullptr) continue;
+                                  ObjectRecord& record) {
+  record.payload_sequence = ++sequence_;
+  payloads_[record.payload_sequence] = object;
+  payload_bytes_ += record.payload->size();
+  for (auto it = payloads_.begin();
+       payload_bytes_ > kInlineBytesKept && it != payloads_.end();) {
+    ObjectRecord* oldest = FindRecord((it++)->second);
+    HOPLITE_CHECK(oldest != nullptr && oldest->payload != nullptr);
     const bool elsewhere = std::ranges::any_of(
-        record->copies,
-        [](const auto& entry) { return entry.second.complete; });
-    if (!elsewhere || oldest == object) {
-      payloads_.push_back(oldest);
-      continue;
-    }
-    payload_bytes_ -= record->payload->size();
-    record->payload = nullptr;
+        oldest->copies,
+        [](const auto& entry) { return entry.second.confirmed; });
+    if (elsewhere && oldest != &record) DropPayload(*oldest);
   }
+}
+
+void ObjectDirectory::DropPayload(ObjectRecord& record) {
+  if (record.payload == nullptr) return;
+  payload_bytes_ -= record.payload->size();
+  payloads_.erase(record.payload_sequence);
+  record.payload = nullptr;
 }
 
 void ObjectDirectory::On(absl::Time, NodeRef from,
@@ -349,12 +368,22 @@ void ObjectDirectory::Lose(const ObjectId& object, ObjectRecord& record,
     }
     record.waiting.clear();
   }
-  if (record.payload != nullptr) payload_bytes_ -= record.payload->size();
+  DropPayload(record);
   record.Reset(loads_);
   const bool never_was = code == absl::StatusCode::kAborted;
   NotifyWatchers(object, record,
                  never_was ? SourceState::kUnready : SourceState::kGone, out);
   AcceptNextPut(object, record, out);
+}
+
+bool ObjectDirectory::ForgetFailed(const ObjectId& target) {
+  auto it = reductions_.find(target);
+  if (it == reductions_.end() ||
+      it->second.state() != ReduceCoordinator::State::kFailed) {
+    return false;
+  }
+  reductions_.erase(it);
+  return true;
 }
 
 // --- Delete and eviction. ---------------------------------------------------
@@ -394,7 +423,7 @@ void ObjectDirectory::On(absl::Time now, NodeRef from,
     reductions_.erase(reduction);
   }
   for (const auto& [id, copy] : record->copies) {
-    record->dropping.push_back(copy.node);
+    record->dropping.emplace_back(copy.node, record->generation);
   }
   for (const auto& [node, put] : record->puts) {
     out.push_back(
@@ -412,7 +441,7 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
                          const message::Dropped& dropped, Commands& out) {
   ObjectRecord* record = FindRecord(dropped.object);
   if (record == nullptr || !record->deleted) return;
-  std::erase(record->dropping, from);
+  std::erase(record->dropping, std::pair(from, dropped.generation));
   FinishDelete(dropped.object, *record, out);
 }
 
@@ -452,6 +481,12 @@ void ObjectDirectory::HandleTimeout(absl::Time now, Commands& out) {
     for (ObjectRecord::WaitingAsk& ask : record->waiting) ask.lost = NodeRef();
     ServeWaiting(object, *record, out);
   }
+  while (!failed_.empty() && (failed_.size() > kTombstonesMax ||
+                              failed_.front().first + kTombstoneAge <= now)) {
+    const ObjectId target = failed_.front().second;
+    failed_.pop_front();
+    if (ForgetFailed(target)) EraseIfEmpty(target);
+  }
   while (!tombstones_.empty() &&
          (tombstones_.size() > kTombstonesMax ||
           tombstones_.front().first + kTombstoneAge <= now)) {
@@ -467,12 +502,15 @@ void ObjectDirectory::HandleTimeout(absl::Time now, Commands& out) {
 std::optional<absl::Time> ObjectDirectory::NextTimeout() const {
   std::optional<absl::Time> next;
   if (!shy_.empty()) next = shy_.front().first;
-  if (!tombstones_.empty()) {
-    const absl::Time oldest = tombstones_.front().first;
-    const bool too_many = tombstones_.size() > kTombstonesMax;
-    const absl::Time due = too_many ? oldest : oldest + kTombstoneAge;
+  const auto consider = [&](const auto& aged) {
+    if (aged.empty()) return;
+    const absl::Time oldest = aged.front().first;
+    const absl::Time due =
+        aged.size() > kTombstonesMax ? oldest : oldest + kTombstoneAge;
     next = std::min(next.value_or(due), due);
-  }
+  };
+  consider(tombstones_);
+  consider(failed_);
   return next;
 }
 

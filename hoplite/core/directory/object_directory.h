@@ -128,11 +128,14 @@ class ObjectDirectory {
                       message::SourceState otherwise, Commands& out) const;
   std::optional<message::SourceEntry> DescribeSource(
       const ObjectId& object, const ObjectRecord& record) const;
-  void KeepPayload(const ObjectId& object, const Payload& payload);
+  void KeepPayload(const ObjectId& object, ObjectRecord& record);
+  void DropPayload(ObjectRecord& record);
+  // True where the target's reduction had failed: the id is free again.
+  bool ForgetFailed(const ObjectId& target);
   void FinishDelete(const ObjectId& object, ObjectRecord& record,
                     Commands& out);
   // Puts what has come of a reduction into its target's record.
-  void Settle(const ObjectId& target, Commands& out);
+  void Settle(absl::Time now, const ObjectId& target, Commands& out);
   void MakeFinal(const ObjectId& target, ObjectRecord& record, Commands& out);
   // From the node's own machine, or kInvalidArgument with a reason.
   std::string WhyInvalid(const message::ReduceAsk& ask) const;
@@ -151,7 +154,9 @@ class ObjectDirectory {
   std::deque<std::pair<absl::Time, ObjectId>> tombstones_;
   // Asks that wait and will not take the server that failed them, yet.
   std::deque<std::pair<absl::Time, ObjectId>> shy_;
-  std::deque<ObjectId> payloads_;  // oldest first
+  absl::btree_map<std::uint64_t, ObjectId> payloads_;  // by payload_sequence
+  // Reductions that have failed: their targets' Gets are told so for a while.
+  std::deque<std::pair<absl::Time, ObjectId>> failed_;
   std::uint64_t payload_bytes_ = 0;
 };
 

@@ -32,6 +32,7 @@ struct Copy {
   NodeRef node;
   bool complete = false;
   bool producer = false;       // new bytes arise here until it is complete
+  bool confirmed = false;      // its node has said that it is complete
   std::uint32_t serving = 0;   // receivers that it was granted to and still has
   NodeRef server;              // whom it fetches from, or none
   AskNumber ask;               // of its grant
@@ -58,7 +59,8 @@ struct ObjectRecord {
   bool sealed = false;
   bool final = false;
   bool streams = false;
-  Payload payload;  // one more copy, of a small object
+  Payload payload;                     // one more copy, of a small object
+  std::uint64_t payload_sequence = 0;  // older ones go first
   absl::btree_map<NodeId, Copy> copies;
   std::deque<WaitingAsk> waiting;
   // Puts that wait for the first one's Seal or end.
@@ -68,7 +70,7 @@ struct ObjectRecord {
   bool deleted = false;
   absl::Time deleted_at;
   std::vector<std::pair<NodeRef, RequestId>> deleters;
-  std::vector<NodeRef> dropping;
+  std::vector<std::pair<NodeRef, Generation>> dropping;
 
   bool exists() const { return static_cast<bool>(generation); }
   // A source that is ready may take a position in a reduction.

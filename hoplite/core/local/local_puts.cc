@@ -141,7 +141,9 @@ void LocalPuts::End(NodeContext& context, Puts::iterator it,
   context.buffers.StopWaiting(PutOwner{request, put.object});
   context.buffers.Release(put.buffer, context.out,
                           code != absl::StatusCode::kOk);
-  if (!put.accepted) objects_.Abandon(context, put.object, Generation());
+  if (put.has_buffer && !put.accepted) {
+    objects_.Abandon(context, put.object, Generation());
+  }
   context.requests.Answer({.request = request,
                            .code = code,
                            .detail = std::move(detail),
