@@ -79,8 +79,8 @@ void TcpData::Forget(NodeRef member) {
 }
 
 void TcpData::ForgetMember(NodeRef member) {
-  server_.Forget(member);
   peers_.Forget(member);
+  server_.CutForgotten();
   const auto transfers = transfers_;
   for (const auto& [id, transfer] : transfers) {
     if (transfer->server() != member || !transfers_.contains(id)) continue;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kWindowFrames = 4;
 constexpr std::size_t kWindowBytesMin = 64 << 10;
 constexpr std::size_t kWindowBytesMax = 256 << 10;
-// All windows of one fold, but that each holds two frames.
+// All windows of one fold, but that each holds a frame.
 constexpr std::size_t kWindowBytesInAll = 4 << 20;
 // Then the streams of the loop have their turn.
 constexpr std::uint64_t kTurnBytes = 512 << 10;
@@ -26,7 +26,7 @@ std::size_t WindowBytes(std::size_t frame_bytes, std::size_t input_count) {
   const std::size_t wanted =
       std::clamp(kWindowFrames * frame_bytes, kWindowBytesMin, kWindowBytesMax);
   const std::size_t share = std::bit_floor(kWindowBytesInAll / input_count);
-  return std::max(std::min(wanted, share), 2 * frame_bytes);
+  return std::max(std::min(wanted, share), frame_bytes);
 }
 
 }  // namespace
@@ -52,8 +52,8 @@ class FoldStream::RemoteInput final : private Pull::Owner {
  private:
   std::byte* Place(std::uint64_t offset, std::uint32_t length) override {
     // Only a server whose frames are larger than what was asked for.
-    if (received_ == 0 && 2 * length > window_.size()) {
-      window_.resize(2 * std::bit_ceil(length));
+    if (received_ == 0 && length > window_.size()) {
+      window_.resize(std::bit_ceil(length));
     }
     if (offset + length > fold_.folded_ + window_.size()) return nullptr;
     return &window_[offset % window_.size()];

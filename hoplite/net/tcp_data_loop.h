@@ -91,14 +91,16 @@ class Watch {
     ~Handler() = default;
   };
 
-  // Takes the descriptor over. The loop and the handler outlive this.
+  // Takes the descriptor over; where the kernel has no room to watch one more,
+  // it is closed, and ready at once. The loop and the handler outlive this.
   Watch(EventLoop& loop, int descriptor, Handler* handler);
   // Closes the descriptor; the handler is not called any more.
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  int descriptor() const { return descriptor_; }
+  // -1: closed, see above.
+  int descriptor() const;
   void SetHandler(Handler* handler);
 
   // One call of OnReadable (OnWritable), as soon as there is something to
@@ -110,7 +112,6 @@ class Watch {
  private:
   struct State;
 
-  const int descriptor_;
   const std::shared_ptr<State> state_;
 };
 

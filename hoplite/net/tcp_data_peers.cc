@@ -1,6 +1,7 @@
 #include "hoplite/net/tcp_data_peers.h"
 
 #include <algorithm>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -75,6 +76,10 @@ Peers::~Peers() {
 
 void Peers::Learn(const Member& member) {
   if (!MayCall(member.ref)) return;
+  if (member.ref.incarnation) {
+    MarkOver(
+        {member.ref.node, Incarnation(member.ref.incarnation.value() - 1)});
+  }
   Peer& peer = peers_[member.ref];
   if (peer.address == member.data_address) return;
   peer.address = member.data_address;
@@ -83,10 +88,9 @@ void Peers::Learn(const Member& member) {
 }
 
 void Peers::Forget(NodeRef member) {
-  Incarnation& last = over_[member.node];
-  last = std::max(last, member.incarnation);
+  MarkOver(member);
   idle_.remove_if([&](const std::shared_ptr<IdleConnection>& connection) {
-    if (connection->server() != member) return false;
+    if (MayCall(connection->server())) return false;
     engine_.loop.DestroyLater(connection);
     return true;
   });
@@ -95,6 +99,11 @@ void Peers::Forget(NodeRef member) {
   found->second.endpoints.clear();
   Answer(member);
   peers_.erase(member);
+}
+
+void Peers::MarkOver(NodeRef member) {
+  Incarnation& last = over_[member.node];
+  last = std::max(last, member.incarnation);
 }
 
 bool Peers::MayCall(NodeRef member) const {
@@ -127,8 +136,12 @@ void Peers::ResolvePeer(NodeRef server, Peer& peer) {
       numeric.ok()) {
     return OnResolved(server, *std::move(numeric));
   }
-  peer.resolving = true;
-  std::thread(&Resolver::Run, resolver_, server, *address).detach();
+  try {
+    std::thread(&Resolver::Run, resolver_, server, *address).detach();
+    peer.resolving = true;
+  } catch (const std::system_error&) {  // no room for one more thread
+    OnResolved(server, {});
+  }
 }
 
 void Peers::OnResolved(NodeRef server, std::vector<Endpoint> endpoints) {

@@ -37,7 +37,8 @@ class Peers {
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
 
-  // Its address; those who asked before hear it now.
+  // Its address; those who asked before hear it now. Its node's lives before
+  // are over.
   void Learn(const Member& member);
   // Its life is over: it is neither called nor answered any more, and nor is
   // any life that came before on that node.
@@ -74,6 +75,7 @@ class Peers {
     std::vector<Asker*> askers;
   };
 
+  void MarkOver(NodeRef member);
   void ResolvePeer(NodeRef server, Peer& peer);
   void OnResolved(NodeRef server, std::vector<Endpoint> endpoints);
   void Answer(NodeRef server);

@@ -248,10 +248,10 @@ void PullServer::Refuse(PullId pull) {
   if (const auto connection = Find(pull)) connection->Refuse();
 }
 
-void PullServer::Forget(NodeRef client) {
+void PullServer::CutForgotten() {
   std::vector<std::shared_ptr<ServedConnection>> cut;
   for (const auto& [number, connection] : connections_) {
-    if (connection->client() == client) cut.push_back(connection);
+    if (!peers_.MayCall(connection->client())) cut.push_back(connection);
   }
   for (const auto& connection : cut) connection->Close();
 }

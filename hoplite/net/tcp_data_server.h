@@ -36,8 +36,8 @@ class PullServer final : private Watch::Handler {
   void CloseAll();
   void Serve(PullId pull, BufferPtr buffer);
   void Refuse(PullId pull);
-  // Cuts every connection of this incarnation.
-  void Forget(NodeRef client);
+  // Cuts every connection of those who may not call any more.
+  void CutForgotten();
   // Once a second; true where it is wanted again.
   bool OnTick();
 

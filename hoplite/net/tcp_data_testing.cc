@@ -1,6 +1,7 @@
 #include "hoplite/net/tcp_data_testing.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <string>
@@ -11,6 +12,19 @@
 #include "hoplite/net/tcp_data.h"
 
 namespace hoplite {
+namespace {
+
+double ProcessorSeconds() {
+  rusage usage{};
+  HOPLITE_CHECK(::getrusage(RUSAGE_SELF, &usage) == 0);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) +
+           static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+}  // namespace
 
 BufferPtr NewBuffer(std::uint64_t size) {
   struct Owned {
@@ -146,6 +160,17 @@ void TestNode::OnEvent(const Event& event) {
   } else {
     plane_->RefusePull(pull->pull);
   }
+}
+
+double ProcessorSecondsOfAWait(absl::Duration duration) {
+  const double before = ProcessorSeconds();
+  Mutex mutex;
+  CondVar never;
+  const absl::Time deadline = absl::Now() + duration;
+  MutexLock lock(mutex);
+  while (never.WaitUntil(mutex, deadline)) {
+  }
+  return ProcessorSeconds() - before;
 }
 
 void Introduce(const std::vector<TestNode*>& nodes) {

@@ -82,6 +82,10 @@ class TestNode {
   std::unique_ptr<DataPlane> plane_;
 };
 
+// What the process uses, in seconds of processor, while the caller waits for
+// so long.
+double ProcessorSecondsOfAWait(absl::Duration duration);
+
 // Every plane learns every other.
 void Introduce(const std::vector<TestNode*>& nodes);
 
