@@ -45,13 +45,18 @@ absl::btree_map<NodeRef, std::uint32_t> Head::Shares() const {
 void Head::AskForSurplus(Commands& out) {
   const auto hosts = static_cast<std::uint32_t>(members_.size() - 1);
   if (hosts == 0) return;
-  const std::uint32_t fair = (kShardCount + hosts - 1) / hosts;
+  const std::uint32_t fair = kShardCount / hosts;
+  std::uint32_t remainder = kShardCount % hosts;  // hosts that keep one more
   absl::btree_map<NodeRef, std::uint32_t> kept;
   absl::btree_map<NodeRef, message::CloseShards> surplus;
   for (const ShardAssignment& shard : shard_map_.assignments()) {
-    const std::uint32_t allowed = shard.host == self_ ? 0 : fair;
-    if (kept[shard.host] < allowed) {
-      ++kept[shard.host];
+    std::uint32_t& keeps = kept[shard.host];
+    const bool is_host = shard.host != self_;
+    if (is_host && keeps < fair) {
+      ++keeps;
+    } else if (is_host && keeps == fair && remainder > 0) {
+      ++keeps;
+      --remainder;
     } else if (closing_.insert(shard.at.shard).second) {
       surplus[shard.host].shards.push_back(shard.at);
     }
