@@ -169,7 +169,7 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
 void ObjectDirectory::On(absl::Time now, NodeRef,
                          const message::SourceNews& news, Commands& out) {
   auto reduction = reductions_.find(news.target);
-  if (reduction == reductions_.end()) return;
+  if (reduction == reductions_.end() || !IsRunning(reduction->second)) return;
   ReduceCoordinator::Context context = MakeContext(out);
   for (const message::SourceEntry& entry : news.entries) {
     reduction->second.OnNews(entry, context);
@@ -181,7 +181,7 @@ void ObjectDirectory::On(absl::Time now, NodeRef from,
                          const message::AssignmentFailed& failed,
                          Commands& out) {
   auto reduction = reductions_.find(failed.target);
-  if (reduction == reductions_.end()) return;
+  if (reduction == reductions_.end() || !IsRunning(reduction->second)) return;
   ReduceCoordinator::Context context = MakeContext(out);
   reduction->second.OnAssignmentFailed(from, failed, context);
   Settle(now, failed.target, out);
@@ -191,7 +191,7 @@ void ObjectDirectory::OnFolded(absl::Time now,
                                const event::PayloadsFolded& folded,
                                Commands& out) {
   auto reduction = reductions_.find(folded.target);
-  if (reduction == reductions_.end() ||
+  if (reduction == reductions_.end() || !IsRunning(reduction->second) ||
       reduction->second.target_generation() != folded.generation) {
     return;
   }
@@ -217,25 +217,21 @@ void ObjectDirectory::Settle(absl::Time now, const ObjectId& target,
   const ReduceCoordinator& reduction = it->second;
   ObjectRecord& record = ShardOf(target).records[target];
   switch (reduction.state()) {
-    case ReduceCoordinator::State::kRunning: {
+    case ReduceCoordinator::State::kRunning:
       if (!reduction.root().has_value() || record.exists()) return;
-      const NodeRef root = *reduction.root();
-      record.generation = reduction.target_generation();
-      record.size = reduction.size();
-      record.frame_bytes = reduction.frame_bytes();
-      record.degree = PlanBroadcast(record.size, node_count_, link_).degree;
-      record.streams = true;
-      record.copies[root.node] = Copy{.node = root, .producer = true};
-      record.RemoveWaiting(root);
+      InstallRoot(reduction, record);
       NotifyWatchers(target, record, message::SourceState::kGone, out);
       ServeWaiting(target, record, out);
       return;
-    }
     case ReduceCoordinator::State::kFinal:
       if (!record.final) MakeFinal(target, record, out);
       return;
     case ReduceCoordinator::State::kFailed:
       failed_.emplace_back(now, target);
+      // Assigned and failed at one go: its node must hear of the end too.
+      if (reduction.root().has_value() && !record.exists()) {
+        InstallRoot(reduction, record);
+      }
       if (record.exists() || !record.waiting.empty()) {
         Lose(target, record, reduction.code(), reduction.reason(), out);
       } else {
@@ -245,15 +241,23 @@ void ObjectDirectory::Settle(absl::Time now, const ObjectId& target,
   }
 }
 
+void ObjectDirectory::InstallRoot(const ReduceCoordinator& reduction,
+                                  ObjectRecord& record) const {
+  const NodeRef root = *reduction.root();
+  record.generation = reduction.target_generation();
+  record.size = reduction.size();
+  record.frame_bytes = reduction.frame_bytes();
+  record.degree = PlanBroadcast(record.size, node_count_, link_).degree;
+  record.streams = true;
+  record.copies[root.node] = Copy{.node = root, .producer = true};
+}
+
 void ObjectDirectory::MakeFinal(const ObjectId& target, ObjectRecord& record,
                                 Commands& out) {
   record.final = true;
   record.sealed = true;
   for (const auto& [id, copy] : record.copies) {
-    out.push_back(
-        Send{copy.node, message::Final{.at = At(target),
-                                       .object = target,
-                                       .generation = record.generation}});
+    SendFinal(target, record, copy.node, out);
   }
   if (record.payload != nullptr && record.copies.empty()) {
     // The host's store keeps what has no other copy yet.
@@ -267,7 +271,7 @@ void ObjectDirectory::MakeFinal(const ObjectId& target, ObjectRecord& record,
 
 void ObjectDirectory::OnNodeLost(absl::Time now, NodeRef node, Commands& out) {
   for (auto& [id, reduction] : reductions_) {
-    if (reduction.state() != ReduceCoordinator::State::kRunning) continue;
+    if (!IsRunning(reduction)) continue;
     ReduceCoordinator::Context context = MakeContext(out);
     reduction.OnNodeLost(node, context);
     if (reduction.state() == ReduceCoordinator::State::kFailed) {
@@ -275,39 +279,43 @@ void ObjectDirectory::OnNodeLost(absl::Time now, NodeRef node, Commands& out) {
     }
   }
   for (auto& [shard_id, shard] : shards_) {
-    std::vector<ObjectId> touched;
+    std::vector<ObjectId> objects;
     for (auto& [object, record] : shard.records) {
-      std::erase_if(record.waiting,
-                    [&](const auto& ask) { return ask.node == node; });
-      std::erase_if(record.puts,
-                    [&](const auto& put) { return put.first == node; });
-      std::erase_if(record.watchers, [&](const auto& watcher) {
-        return watcher.coordinator == node;
-      });
-      std::erase_if(record.dropping, [&](const auto& dropping) {
-        return dropping.first == node;
-      });
+      record.Forget(node, loads_);
       if (record.deleted) FinishDelete(object, record, out);
-      record.Erase(node, loads_);
-      touched.push_back(object);
+      objects.push_back(object);
     }
-    for (const ObjectId& object : touched) {
-      ObjectRecord& record = shard.records[object];
-      if (record.exists() && !record.recoverable()) {
-        const bool unsealed = !record.sealed && !reductions_.contains(object);
-        Lose(
-            object, record,
-            unsealed ? absl::StatusCode::kAborted : absl::StatusCode::kDataLoss,
-            unsealed ? "its writer was lost before Seal"
-                     : absl::StrCat("its last copy was lost with ",
-                                    ToString(node.node)),
-            out);
-      } else {
-        ServeWaiting(object, record, out);
-      }
+    for (const ObjectId& object : objects) {
+      AfterLoss(now, object, shard.records[object], node, out);
       EraseIfEmpty(object);
     }
   }
+}
+
+void ObjectDirectory::AfterLoss(absl::Time now, const ObjectId& object,
+                                ObjectRecord& record, NodeRef node,
+                                Commands& out) {
+  if (!record.exists() || record.recoverable()) {
+    const bool only_inline = record.payload != nullptr && record.copies.empty();
+    if (only_inline && record.final) {
+      SendInline(object, record, self_, AskNumber(), out);
+    }
+    ServeWaiting(object, record, out);
+    return;
+  }
+  auto reduction = reductions_.find(object);
+  if (!record.sealed && reduction == reductions_.end()) {
+    Lose(object, record, absl::StatusCode::kAborted,
+         "its writer was lost before Seal", out);
+    return;
+  }
+  const std::string reason =
+      absl::StrCat("its last copy was lost with ", ToString(node.node));
+  if (reduction != reductions_.end()) {
+    reduction->second.OnTargetLost(reason);
+    failed_.emplace_back(now, object);
+  }
+  Lose(object, record, absl::StatusCode::kDataLoss, reason, out);
 }
 
 void ObjectDirectory::OnShardMoved(ShardId shard, Commands& out) {

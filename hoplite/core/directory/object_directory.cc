@@ -91,9 +91,15 @@ void ObjectDirectory::On(absl::Time now, NodeRef from, const message::Ask& ask,
                                     .reason = reduction->second.reason()}});
     return;
   }
+  const ObjectRecord::WaitingAsk waiting{from, ask.ask, ask.lost};
   Copy* copy = record.Find(from);
+  if (copy != nullptr && copy->producer) {
+    // It has the bytes, or makes them, and did not know it when it asked. It
+    // must hear of it if they never come.
+    if (!copy->complete) record.waiting.push_back(waiting);
+    return;
+  }
   if (copy != nullptr) {
-    if (copy->producer && !copy->complete) return;  // it makes the bytes itself
     if (copy->ask == ask.ask && RepeatAnswer(ask.object, record, *copy, out)) {
       return;
     }
@@ -104,7 +110,6 @@ void ObjectDirectory::On(absl::Time now, NodeRef from, const message::Ask& ask,
       record.Erase(from, loads_);
     }
   }
-  const ObjectRecord::WaitingAsk waiting{from, ask.ask, ask.lost};
   if (!Answer(ask.object, record, waiting, out)) {
     record.waiting.push_back(waiting);
     if (ask.lost) shy_.emplace_back(now + kLostServerAvoided, ask.object);
@@ -128,6 +133,8 @@ bool ObjectDirectory::Answer(const ObjectId& object, ObjectRecord& record,
                              const ObjectRecord::WaitingAsk& ask,
                              Commands& out) {
   if (!record.exists()) return false;
+  const Copy* own = record.Find(ask.node);
+  if (own != nullptr && own->producer) return false;
   if (record.payload != nullptr && record.final) {
     SendInline(object, record, ask.node, ask.ask, out);
     return true;
@@ -175,6 +182,14 @@ void ObjectDirectory::SendInline(const ObjectId& object, ObjectRecord& record,
                                               .payload = record.payload}});
 }
 
+void ObjectDirectory::SendFinal(const ObjectId& object,
+                                const ObjectRecord& record, NodeRef to,
+                                Commands& out) const {
+  out.push_back(Send{to, message::Final{.at = At(object),
+                                        .object = object,
+                                        .generation = record.generation}});
+}
+
 void ObjectDirectory::ServeWaiting(const ObjectId& object, ObjectRecord& record,
                                    Commands& out) {
   std::deque<ObjectRecord::WaitingAsk> waiting;
@@ -208,8 +223,9 @@ void ObjectDirectory::On(absl::Time now, NodeRef from,
   record->FreeServer(*copy, loads_);
   copy->complete = true;
   copy->confirmed = true;
+  record->RemoveWaiting(from);
   auto reduction = reductions_.find(complete.object);
-  if (reduction != reductions_.end()) {
+  if (reduction != reductions_.end() && IsRunning(reduction->second)) {
     record->sealed = true;
     ReduceCoordinator::Context context = MakeContext(out);
     reduction->second.OnTargetComplete(complete.generation, context);
@@ -255,10 +271,9 @@ void ObjectDirectory::AcceptPut(NodeRef from, const message::PutBegun& put,
   record.frame_bytes = plan.frame_bytes;
   record.degree = plan.degree;
   record.streams = put.streams;
-  record.final = true;
   record.payload = put.sealed ? put.payload : nullptr;
   record.copies[from.node] = Copy{.node = from, .producer = true};
-  record.RemoveWaiting(from);
+  for (ObjectRecord::WaitingAsk& ask : record.waiting) ask.lost = NodeRef();
   out.push_back(Send{from, message::PutAnswer{.at = At(put.object),
                                               .object = put.object,
                                               .generation = put.generation}});
@@ -282,9 +297,12 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
 void ObjectDirectory::Sealed(const ObjectId& object, ObjectRecord& record,
                              Commands& out) {
   record.sealed = true;
+  record.final = true;
   for (auto& [id, copy] : record.copies) {
+    if (!copy.producer) SendFinal(object, record, copy.node, out);
     copy.complete |= copy.producer;
     copy.confirmed |= copy.producer;
+    if (copy.producer) record.RemoveWaiting(copy.node);
   }
   for (const auto& [node, put] : record.puts) {
     out.push_back(Send{
@@ -329,11 +347,17 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
   std::erase_if(record->puts, [&](const auto& queued) {
     return queued.second.generation == put.generation;
   });
-  if (record->generation == put.generation && !record->sealed) {
-    if (Copy* copy = record->Find(from)) copy->producer = false;
+  if (record->generation == put.generation) {
+    // Sealed: its bytes came along, and its client gave up before it heard.
     record->Erase(from, loads_);
-    Lose(put.object, *record, absl::StatusCode::kAborted,
-         "its writer ended before Seal", out);
+    const bool elsewhere = std::ranges::any_of(
+        record->copies, [](const auto& copy) { return copy.second.complete; });
+    if (record->sealed && elsewhere) {
+      ServeWaiting(put.object, *record, out);
+    } else {
+      Lose(put.object, *record, absl::StatusCode::kAborted,
+           "its writer ended before Seal", out);
+    }
   }
   EraseIfEmpty(put.object);
 }
@@ -461,10 +485,11 @@ bool ObjectDirectory::Evict(NodeRef from, const message::EvictEntry& entry) {
   Copy* copy = record->Find(from);
   if (copy == nullptr) return true;
   const bool elsewhere =
-      record->payload != nullptr ||
       std::ranges::any_of(record->copies, [&](const auto& other) {
         return other.second.complete && other.second.node != from;
       });
+  // A reduction counts on the copy that it was told of.
+  if (!record->watchers.empty()) return false;
   if (!elsewhere || !copy->complete || copy->serving > 0 || !record->final) {
     return false;
   }

@@ -115,6 +115,8 @@ class ObjectDirectory {
                  const Copy& copy, Commands& out) const;
   void SendInline(const ObjectId& object, ObjectRecord& record, NodeRef to,
                   AskNumber ask, Commands& out);
+  void SendFinal(const ObjectId& object, const ObjectRecord& record, NodeRef to,
+                 Commands& out) const;
   void AcceptPut(NodeRef from, const message::PutBegun& put,
                  ObjectRecord& record, Commands& out);
   void AcceptNextPut(const ObjectId& object, ObjectRecord& record,
@@ -123,6 +125,9 @@ class ObjectDirectory {
   // The bytes are gone: copies dropped with `code`, then Gets wait on or end.
   void Lose(const ObjectId& object, ObjectRecord& record, absl::StatusCode code,
             const std::string& reason, Commands& out);
+  // What comes of a record when all that was on a lost node is struck.
+  void AfterLoss(absl::Time now, const ObjectId& object, ObjectRecord& record,
+                 NodeRef node, Commands& out);
   // `otherwise` is what a source is that has nothing to describe.
   void NotifyWatchers(const ObjectId& object, const ObjectRecord& record,
                       message::SourceState otherwise, Commands& out) const;
@@ -136,6 +141,12 @@ class ObjectDirectory {
                     Commands& out);
   // Puts what has come of a reduction into its target's record.
   void Settle(absl::Time now, const ObjectId& target, Commands& out);
+  // The root's node makes the target's bytes from now on.
+  void InstallRoot(const ReduceCoordinator& reduction,
+                   ObjectRecord& record) const;
+  static bool IsRunning(const ReduceCoordinator& reduction) {
+    return reduction.state() == ReduceCoordinator::State::kRunning;
+  }
   void MakeFinal(const ObjectId& target, ObjectRecord& record, Commands& out);
   // From the node's own machine, or kInvalidArgument with a reason.
   std::string WhyInvalid(const message::ReduceAsk& ask) const;

@@ -57,6 +57,19 @@ void ObjectRecord::RemoveWaiting(NodeRef node) {
   });
 }
 
+void ObjectRecord::Forget(NodeRef node, ServingLoads& loads) {
+  std::erase_if(waiting, [&](const auto& ask) { return ask.node == node; });
+  std::erase_if(puts, [&](const auto& put) { return put.first == node; });
+  std::erase_if(watchers, [&](const auto& watcher) {
+    return watcher.coordinator == node;
+  });
+  std::erase_if(deleters,
+                [&](const auto& deleter) { return deleter.first == node; });
+  std::erase_if(dropping,
+                [&](const auto& holder) { return holder.first == node; });
+  Erase(node, loads);
+}
+
 void ObjectRecord::Reset(ServingLoads& loads) {
   for (auto& [id, copy] : copies) FreeServer(copy, loads);
   generation = Generation();

@@ -91,6 +91,8 @@ struct ObjectRecord {
   // Strikes a copy. Whatever it served is orphaned.
   void Erase(NodeRef node, ServingLoads& loads);
   void RemoveWaiting(NodeRef node);
+  // Strikes all that a lost node held, made or waited for.
+  void Forget(NodeRef node, ServingLoads& loads);
   // Forgets the bytes, keeps who waits.
   void Reset(ServingLoads& loads);
 

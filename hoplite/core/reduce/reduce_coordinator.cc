@@ -11,6 +11,7 @@ namespace hoplite {
 
 ReduceCoordinator::ReduceCoordinator(ShardRef at, const message::ReduceAsk& ask)
     : at_(at), ask_(ask) {
+  std::ranges::sort(ask_.sources);
   HOPLITE_CHECK(ask.count > 0 && ask.count <= ask.sources.size());
   for (const ObjectId& source : ask.sources) sources_[source];
 }
@@ -30,16 +31,14 @@ void ReduceCoordinator::Watch(Context& context, std::optional<ShardId> only) {
 }
 
 bool ReduceCoordinator::IsSameRequest(const message::ReduceAsk& ask) const {
-  if (ask.count != ask_.count || ask.op != ask_.op || ask.type != ask_.type ||
-      ask.sources.size() != ask_.sources.size()) {
-    return false;
-  }
-  return std::ranges::all_of(ask.sources,
-                             [&](const ObjectId& id) { return HasSource(id); });
+  std::vector<ObjectId> sources = ask.sources;
+  std::ranges::sort(sources);
+  return ask.count == ask_.count && ask.op == ask_.op &&
+         ask.type == ask_.type && sources == ask_.sources;
 }
 
 bool ReduceCoordinator::HasSource(const ObjectId& object) const {
-  return sources_.contains(object);
+  return std::ranges::binary_search(ask_.sources, object);
 }
 
 void ReduceCoordinator::AddCaller(NodeRef caller, RequestId request,
@@ -75,13 +74,15 @@ void ReduceCoordinator::OnNews(const message::SourceEntry& entry,
   }
   if (!SizeFits(entry, context)) return;
   source.final |= entry.state == message::SourceState::kFinal;
-  source.gone = false;
+  if (source.gone && !source.in_set) {
+    source.gone = false;
+    --gone_count_;
+  }
   source.generation = entry.generation;
   if (!source.ready) {
     source.ready = true;
     source.holder = entry.holder;
-    source.payload = entry.payload;
-    Arrive(entry.object, source, context);
+    Arrive(entry, source, context);
   }
   MaybeFinish(context);
 }
@@ -110,48 +111,46 @@ bool ReduceCoordinator::SizeFits(const message::SourceEntry& entry,
   return false;
 }
 
-void ReduceCoordinator::Arrive(const ObjectId& object, Source& source,
-                               Context& context) {
+void ReduceCoordinator::Arrive(const message::SourceEntry& entry,
+                               Source& source, Context& context) {
   if (arrivals_.size() == ask_.count) return;  // a spare
   source.in_set = true;
-  arrivals_.push_back(object);
+  arrivals_.push_back(entry.object);
   if (tree_) {
-    Place(object, context);
-    return;
-  }
-  const bool all_small = std::ranges::all_of(
-      arrivals_,
-      [&](const ObjectId& id) { return sources_[id].payload != nullptr; });
-  if (!all_small) {
+    Place(entry.object, context);
+  } else if (entry.payload == nullptr) {
     StartTree(context);
-  } else if (arrivals_.size() == ask_.count) {
-    FoldInline(context);
+  } else {
+    source.payload = entry.payload;
+    if (arrivals_.size() == ask_.count) FoldInline(context);
   }
 }
 
 void ReduceCoordinator::OnGone(const ObjectId& object, Source& source,
                                bool unready, Context& context) {
-  // An inline set has its bytes already.
-  const bool needed = source.in_set && !(tree_ == false && source.payload);
-  if (needed) {
-    Fail(absl::StatusCode::kDataLoss,
-         absl::StrFormat("source %s was deleted or lost while it was reduced",
-                         object.ToHex()),
-         context);
+  if (source.in_set) {
+    source.gone = true;
+    // An inline set has its bytes already.
+    if (source.payload == nullptr) FailForLoss(object, context);
     return;
   }
-  if (source.in_set) return;
-  source = Source{.gone = !unready};
-  if (unready) return;
-  const auto left = std::ranges::count_if(
-      sources_, [](const auto& entry) { return !entry.second.gone; });
-  if (static_cast<std::uint64_t>(left) < ask_.count) {
+  if (!source.gone && !unready) ++gone_count_;
+  source = Source{.gone = source.gone || !unready};
+  const std::size_t left = sources_.size() - gone_count_;
+  if (left < ask_.count) {
     Fail(absl::StatusCode::kNotFound,
-         absl::StrFormat("source %s was deleted: %d of the %d sources remain, "
-                         "%d are wanted",
+         absl::StrFormat("source %s was deleted or lost: %d of the %d sources "
+                         "remain, %d are wanted",
                          object.ToHex(), left, sources_.size(), ask_.count),
          context);
   }
+}
+
+void ReduceCoordinator::FailForLoss(const ObjectId& source, Context& context) {
+  Fail(absl::StatusCode::kDataLoss,
+       absl::StrFormat("source %s was deleted or lost while it was reduced",
+                       source.ToHex()),
+       context);
 }
 
 void ReduceCoordinator::FoldInline(Context& context) {
@@ -177,13 +176,22 @@ void ReduceCoordinator::StartTree(Context& context) {
   tree_ = true;
   plan_ = PlanReduce(*size_, ask_.count, context.link);
   shape_ = TreeShape(ask_.count, plan_.degree);
-  for (const ObjectId& id : arrivals_) Place(id, context);
+  for (const ObjectId& id : std::vector<ObjectId>(arrivals_)) {
+    Place(id, context);
+  }
 }
 
 void ReduceCoordinator::Place(const ObjectId& object, Context& context) {
+  if (state_ != State::kRunning) return;
+  Source& source = sources_[object];
+  source.payload = nullptr;
+  if (source.gone || !source.holder) {
+    FailForLoss(object, context);
+    return;
+  }
   const auto position = static_cast<std::uint32_t>(positions_.size());
   positions_.push_back({.source = object,
-                        .member = sources_[object].holder,
+                        .member = source.holder,
                         .output = NextGeneration(context)});
   AssignIfReady(position, context);
   if (auto parent = shape_.Parent(position); parent.has_value()) {
@@ -239,12 +247,14 @@ void ReduceCoordinator::OnAssignmentFailed(
       return;
     case absl::StatusCode::kUnavailable:
       Fail(failed.code,
-           absl::StrFormat("%s lost the partial result of %s", who,
-                           ToString(failed.lost.node)),
+           failed.lost ? absl::StrFormat("%s lost the partial result of %s",
+                                         who, ToString(failed.lost.node))
+                       : absl::StrFormat("%s could not fold source %s", who,
+                                         position.source.ToHex()),
            context);
       return;
     default:
-      Fail(failed.code,
+      Fail(absl::StatusCode::kDataLoss,
            absl::StrFormat("%s no longer holds source %s", who,
                            position.source.ToHex()),
            context);
@@ -253,6 +263,8 @@ void ReduceCoordinator::OnAssignmentFailed(
 
 void ReduceCoordinator::OnNodeLost(NodeRef node, Context& context) {
   if (state_ != State::kRunning) return;
+  std::erase_if(callers_,
+                [&](const auto& caller) { return caller.first == node; });
   for (const Position& position : positions_) {
     if (position.member != node) continue;
     Fail(absl::StatusCode::kUnavailable,
@@ -268,6 +280,13 @@ void ReduceCoordinator::OnTargetComplete(Generation generation,
   if (state_ != State::kRunning || generation != target_generation_) return;
   target_complete_ = true;
   MaybeFinish(context);
+}
+
+void ReduceCoordinator::OnTargetLost(std::string reason) {
+  HOPLITE_CHECK(state_ == State::kFinal);
+  state_ = State::kFailed;
+  code_ = absl::StatusCode::kDataLoss;
+  reason_ = std::move(reason);
 }
 
 void ReduceCoordinator::MaybeFinish(Context& context) {
@@ -290,12 +309,11 @@ void ReduceCoordinator::Fail(absl::StatusCode code, std::string reason,
 
 void ReduceCoordinator::End(Context& context) {
   absl::btree_map<NodeRef, message::UnwatchSources> by_host;
-  for (auto& [object, source] : sources_) {
+  for (const ObjectId& object : ask_.sources) {
     const ShardAssignment& shard = context.shard_map.FindFor(object);
     message::UnwatchSources& unwatch = by_host[shard.host];
     unwatch.target = ask_.target;
     unwatch.entries.push_back({.at = shard.at, .object = object});
-    source.payload = nullptr;
   }
   for (auto& [host, unwatch] : by_host) {
     context.out.push_back(command::Send{host, std::move(unwatch)});
@@ -310,6 +328,10 @@ void ReduceCoordinator::End(Context& context) {
            context);
   }
   callers_.clear();
+  // Kept is what answers a repeated request.
+  sources_.clear();
+  positions_.clear();
+  shape_ = TreeShape();
 }
 
 void ReduceCoordinator::Answer(NodeRef caller, const ObjectId& target,

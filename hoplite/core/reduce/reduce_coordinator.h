@@ -56,6 +56,8 @@ class ReduceCoordinator {
   void OnNodeLost(NodeRef node, Context& context);
   // The root has every byte of `generation`.
   void OnTargetComplete(Generation generation, Context& context);
+  // The last copy of the final target is gone. REQUIRES: it was final.
+  void OnTargetLost(std::string reason);
   // The answer to FoldPayloads.
   void OnFolded(Context& context);
   // Ends the reduction with an error that every caller is told.
@@ -81,7 +83,7 @@ class ReduceCoordinator {
     bool gone = false;
     Generation generation;
     NodeRef holder;
-    Payload payload;
+    Payload payload;  // of one in an inline set
     bool in_set = false;
   };
   struct Position {
@@ -92,10 +94,12 @@ class ReduceCoordinator {
   };
 
   bool SizeFits(const message::SourceEntry& entry, Context& context);
-  void Arrive(const ObjectId& object, Source& source, Context& context);
+  void Arrive(const message::SourceEntry& entry, Source& source,
+              Context& context);
   // `unready`: it never was, and may come yet.
   void OnGone(const ObjectId& object, Source& source, bool unready,
               Context& context);
+  void FailForLoss(const ObjectId& source, Context& context);
   void FoldInline(Context& context);
   void StartTree(Context& context);
   void Place(const ObjectId& object, Context& context);
@@ -107,12 +111,13 @@ class ReduceCoordinator {
   std::vector<ObjectId> SourcesInSet() const;
 
   const ShardRef at_;
-  const message::ReduceAsk ask_;
+  message::ReduceAsk ask_;  // its sources sorted
   State state_ = State::kRunning;
   absl::StatusCode code_ = absl::StatusCode::kOk;
   std::string reason_;
   std::vector<std::pair<NodeRef, RequestId>> callers_;
-  absl::btree_map<ObjectId, Source> sources_;
+  absl::btree_map<ObjectId, Source> sources_;  // until the end
+  std::size_t gone_count_ = 0;
   std::vector<ObjectId> arrivals_;     // the set, in order of arrival
   std::optional<std::uint64_t> size_;  // fixed by the first source
   ObjectId first_;                     // that source
