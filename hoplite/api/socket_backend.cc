@@ -38,6 +38,9 @@ class SocketRoom final : public CallRoom {
   SocketRoom(std::shared_ptr<SocketLink> link, std::uint64_t number,
              std::span<std::byte> bytes)
       : link_(std::move(link)), number_(number), bytes_(bytes) {}
+  ~SocketRoom() override {
+    if (!filled_) link_->Send(client_message::Release{.number = number_});
+  }
 
   std::span<std::byte> bytes() override { return bytes_; }
   void Advance(std::uint64_t to) override {
@@ -49,6 +52,7 @@ class SocketRoom final : public CallRoom {
   const std::shared_ptr<SocketLink> link_;
   const std::uint64_t number_;
   const std::span<std::byte> bytes_;
+  bool filled_ = false;
 };
 
 }  // namespace
@@ -203,15 +207,17 @@ bool SocketBackend::TakeRoom(const client_message::Room& room) {
   const Call call = Find(room.number, /*answered=*/false);
   auto bytes = link_->Writable(room.offset, room.size);
   if (!bytes.ok()) return false;
-  if (call.observer == nullptr) return true;
-  call.observer->OnRoom(
-      std::make_unique<SocketRoom>(link_, room.number, *bytes));
+  // Where nobody wants the room any more, it goes back at once.
+  auto handed = std::make_unique<SocketRoom>(link_, room.number, *bytes);
+  if (call.observer != nullptr) call.observer->OnRoom(std::move(handed));
   return true;
 }
 
 bool SocketBackend::TakeAnswer(client_message::Answer& answer) {
   const Call call = Find(answer.number, /*answered=*/true);
-  if (call.observer == nullptr) return true;
+  if (call.observer == nullptr) {
+    return link_->Send(client_message::Release{.number = answer.number});
+  }
   CallAnswer told{.status = absl::Status(answer.code, answer.text),
                   .object = {},
                   .pin = nullptr,

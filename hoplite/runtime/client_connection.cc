@@ -209,13 +209,15 @@ bool ClientConnection::Take(const client_message::Seal& seal) {
 }
 
 bool ClientConnection::Take(const client_message::Release& release) {
-  std::shared_ptr<ObjectBuffer> object;  // goes after the lock
+  std::shared_ptr<ObjectBuffer> buffer;  // goes after the lock
   MutexLock lock(mutex_);
   const auto found = calls_.find(release.number);
   if (found == calls_.end()) return true;
-  if (!found->second.answered) return false;
-  object = std::move(found->second.buffer);
-  calls_.erase(found);
+  Call& call = found->second;
+  const bool has_room = call.is_put && call.buffer != nullptr;
+  if (!call.answered && !has_room) return false;
+  buffer = std::move(call.buffer);
+  if (call.answered) calls_.erase(found);
   return true;
 }
 
@@ -260,14 +262,14 @@ void ClientConnection::OnAnswer(std::uint64_t number, RequestAnswer answer) {
     const auto found = calls_.find(number);
     if (found == calls_.end()) return;
     Call& call = found->second;
-    room = std::move(call.buffer);
-    if (answer.object == nullptr) {
-      calls_.erase(found);
-    } else {
+    call.answered = true;
+    if (answer.object != nullptr) {
       message.offset = answer.object->offset();
       message.size = answer.object->size();
-      call.answered = true;
       call.buffer = std::move(answer.object);
+    } else if (call.sealed || call.buffer == nullptr) {
+      room = std::move(call.buffer);
+      calls_.erase(found);
     }
   }
   socket_.Send(EncodeFrame(message));

@@ -48,7 +48,8 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
     bool is_put = false;
     bool answered = false;
     bool sealed = false;
-    // A Put's room until it is answered; then a Get's object until Release.
+    // A Get's object, until Release. A Put's room, until it is sealed and
+    // answered, or else until Release: the worker may be writing still.
     std::shared_ptr<ObjectBuffer> buffer;
   };
 

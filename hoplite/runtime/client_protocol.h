@@ -62,7 +62,9 @@ struct Get {
   ObjectId object;
   absl::Duration timeout = absl::InfiniteDuration();
 };
-struct Release {  // a Get's object is no longer read
+// A Get's object is no longer read, or a Put's room no longer written that is
+// not sealed.
+struct Release {
   std::uint64_t number = 0;
 };
 struct Delete {

@@ -31,7 +31,7 @@ bool Watch(int events, int descriptor, std::uint32_t what) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ClientService>> ClientService::Start(
+absl::StatusOr<std::unique_ptr<ClientService>> ClientService::Listen(
     std::string socket_path, RequestPort* port, const ObjectStore* store) {
   HOPLITE_ASSIGN_OR_RETURN(FileDescriptor listener,
                            ListenAtSocket(socket_path));
@@ -59,14 +59,18 @@ ClientService::ClientService(std::string socket_path, FileDescriptor listener,
       stop_(std::move(stop)),
       port_(port),
       store_(store),
-      spare_(OpenSpare()),
-      thread_([this] { Run(); }) {}
+      spare_(OpenSpare()) {}
 
 ClientService::~ClientService() { Stop(); }
 
+void ClientService::Serve() {
+  thread_ = std::thread([this] { Run(); });
+}
+
 void ClientService::Stop() {
-  if (!thread_.joinable()) return;
+  if (std::exchange(stopped_, true)) return;
   unlink(socket_path_.c_str());
+  if (!thread_.joinable()) return;
   const std::uint64_t one = 1;
   // Cannot fail: the counter is far from full.
   [[maybe_unused]] const ssize_t written =

@@ -25,12 +25,15 @@ namespace hoplite {
 
 class ClientService {
  public:
+  // Listens; who connects waits until Serve.
   // Errors: see ListenAtSocket. Ownership: `port` and `store` outlive it.
-  static absl::StatusOr<std::unique_ptr<ClientService>> Start(
+  static absl::StatusOr<std::unique_ptr<ClientService>> Listen(
       std::string socket_path, RequestPort* port, const ObjectStore* store);
   // As Stop does.
   ~ClientService();
 
+  // REQUIRES: called once, before Stop.
+  void Serve();
   // Ends all connections and removes the socket's name. REQUIRES: not called
   // by a RequestObserver, nor by two threads at once.
   void Stop();
@@ -38,7 +41,7 @@ class ClientService {
   const std::string& socket_path() const { return socket_path_; }
   std::uint64_t connected() const { return connected_; }
 
-  // For Start only.
+  // For Listen only.
   ClientService(std::string socket_path, FileDescriptor listener,
                 FileDescriptor events, FileDescriptor stop, RequestPort* port,
                 const ObjectStore* store);
@@ -65,6 +68,7 @@ class ClientService {
   absl::flat_hash_map<int, std::shared_ptr<ClientConnection>> connections_;
 
   std::atomic<std::uint64_t> connected_ = 0;
+  bool stopped_ = false;  // owned by whoever calls Stop
   std::thread thread_;
 };
 

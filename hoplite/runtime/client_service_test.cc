@@ -55,7 +55,11 @@ class FakePort final : public RequestPort {
   }
   void Cancel(RequestId request) override {
     MutexLock lock(mutex_);
-    waiting_.erase(request);
+    if (const auto waits = waiting_.extract(request)) {
+      waits.mapped()->OnAnswer({.status = absl::CancelledError("cancelled"),
+                                .object = nullptr,
+                                .sources = {}});
+    }
     cancelled_.push_back(request);
     changed_.NotifyAll();
   }
@@ -129,8 +133,9 @@ class ClientServiceTest : public ::testing::Test {
     folder_ = mkdtemp(path.data());
     store_ = *ObjectStore::Create({.capacity_bytes = 1 << 20});
     port_ = std::make_unique<FakePort>(store_.get());
-    service_ = *ClientService::Start(absl::StrCat(folder_, "/node.sock"),
-                                     port_.get(), store_.get());
+    service_ = *ClientService::Listen(absl::StrCat(folder_, "/node.sock"),
+                                      port_.get(), store_.get());
+    service_->Serve();
   }
   ~ClientServiceTest() override {
     service_.reset();
@@ -182,6 +187,37 @@ TEST_F(ClientServiceTest, APinEndsWithItsReleaseOrItsWorker) {
   EXPECT_EQ(store_->buffer_count(), 0U);
 }
 
+// Else the memory would go to another object under the worker's hands.
+TEST_F(ClientServiceTest, ARoomStaysUntilItsWorkerWritesNoMore) {
+  Worker worker(path());
+  worker.Greet();
+  worker.Send(m::Put{.number = 1, .object = IdFromName("x"), .size = 100});
+  EXPECT_TRUE(std::holds_alternative<m::Room>(*worker.Receive()));
+  worker.Send(m::Cancel{.number = 1});
+  EXPECT_EQ(std::get<m::Answer>(*worker.Receive()).code,
+            absl::StatusCode::kCancelled);
+  EXPECT_EQ(store_->buffer_count(), 1U);
+  worker.Send(m::Advance{.number = 1, .to = 50});
+  worker.Send(m::Release{.number = 1});
+  worker.Send(m::ReportAsk{.number = 2});
+  worker.Receive();
+  EXPECT_EQ(store_->buffer_count(), 0U);
+}
+
+TEST_F(ClientServiceTest, ARoomMayGoBeforeItsPutIsAnswered) {
+  Worker worker(path());
+  worker.Greet();
+  worker.Send(m::Put{.number = 1, .object = IdFromName("x"), .size = 100});
+  worker.Receive();
+  worker.Send(m::Release{.number = 1});
+  worker.Send(m::ReportAsk{.number = 2});
+  worker.Receive();
+  EXPECT_EQ(store_->buffer_count(), 0U);
+  worker.Send(m::Cancel{.number = 1});
+  EXPECT_EQ(std::get<m::Answer>(*worker.Receive()).code,
+            absl::StatusCode::kCancelled);
+}
+
 TEST_F(ClientServiceTest, WhatAWorkerMayNotSayEndsItsConnectionOnly) {
   const ObjectId id = IdFromName("x");
   const std::string long_frame("\xff\xff\xff\x7f", 4);
@@ -201,7 +237,8 @@ TEST_F(ClientServiceTest, WhatAWorkerMayNotSayEndsItsConnectionOnly) {
           EncodeFrame(m::Advance{.number = 1, .to = 3}) +
           EncodeFrame(m::Advance{.number = 1, .to = 2}),
       EncodeFrame(m::Put{.number = 1, .object = id, .size = 5}) +
-          EncodeFrame(m::Release{.number = 1}),
+          EncodeFrame(m::Release{.number = 1}) +
+          EncodeFrame(m::Seal{.number = 1}),
       EncodeFrame(m::Get{.number = 1, .object = id}) +
           EncodeFrame(m::Seal{.number = 1}),
   };

@@ -230,7 +230,8 @@ absl::StatusOr<std::unique_ptr<NodeServer>> NodeServer::StartOver(
                                  : options.socket_path;
     HOPLITE_ASSIGN_OR_RETURN(
         server->parts_->clients,
-        ClientService::Start(path, server.get(), server->parts_->store.get()));
+        ClientService::Listen(path, server.get(), server->parts_->store.get()));
+    server->parts_->clients->Serve();
   }
   return server;
 }

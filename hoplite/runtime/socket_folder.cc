@@ -50,6 +50,21 @@ const sockaddr* Generic(const sockaddr_un& address) {
   return reinterpret_cast<const sockaddr*>(&address);
 }
 
+// 0, or the errno.
+int Connect(const FileDescriptor& descriptor, const sockaddr_un& address) {
+  const int result =
+      connect(descriptor.get(), Generic(address), sizeof(address));
+  return result == 0 ? 0 : errno;
+}
+
+// What a connection attempt comes to: 0, or the errno.
+int Probe(const std::string& path) {
+  const auto address = AddressOf(path);
+  const auto descriptor = NewSocket();
+  if (!address.ok() || !descriptor.ok()) return EINVAL;
+  return Connect(*descriptor, *address);
+}
+
 // Makes the folder, for this user only; its parents must exist.
 absl::Status MakeFolderOf(const std::string& path) {
   const std::string folder = path.substr(0, path.rfind('/'));
@@ -128,11 +143,10 @@ absl::StatusOr<FileDescriptor> ListenAtSocket(const std::string& path) {
 absl::StatusOr<FileDescriptor> ConnectToSocket(const std::string& path) {
   HOPLITE_ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(path));
   HOPLITE_ASSIGN_OR_RETURN(FileDescriptor descriptor, NewSocket());
-  if (connect(descriptor.get(), Generic(address), sizeof(address)) == 0) {
-    return descriptor;
-  }
+  const int error = Connect(descriptor, address);
+  if (error == 0) return descriptor;
   return absl::UnavailableError(
-      absl::StrCat("no node answers at ", path, ": ", ErrnoText()));
+      absl::StrCat("no node answers at ", path, ": ", std::strerror(error)));
 }
 
 std::vector<std::string> FindLiveSockets(const std::string& folder) {
@@ -142,10 +156,15 @@ std::vector<std::string> FindLiveSockets(const std::string& folder) {
   while (const dirent* entry = readdir(listing)) {
     if (!absl::EndsWith(entry->d_name, kSuffix)) continue;
     const std::string path = absl::StrCat(folder, "/", entry->d_name);
-    if (ConnectToSocket(path).ok()) {
-      live.push_back(path);
-    } else if (errno == ECONNREFUSED) {
-      unlink(path.c_str());
+    switch (Probe(path)) {
+      case 0:
+        live.push_back(path);
+        break;
+      case ECONNREFUSED:
+        unlink(path.c_str());
+        break;
+      default:  // somebody else's
+        break;
     }
   }
   closedir(listing);
