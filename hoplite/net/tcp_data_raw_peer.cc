@@ -16,6 +16,13 @@ namespace {
 
 constexpr time_t kPatienceSeconds = 30;
 
+// For recv and accept.
+void LimitWaits(int descriptor) {
+  const timeval limit{.tv_sec = kPatienceSeconds, .tv_usec = 0};
+  HOPLITE_CHECK(::setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit,
+                             sizeof(limit)) == 0);
+}
+
 int Listen() {
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const auto any =
@@ -23,6 +30,7 @@ int Listen() {
   HOPLITE_CHECK(::bind(listener, any->front().address(), any->front().length) ==
                 0);
   HOPLITE_CHECK(::listen(listener, 16) == 0);
+  LimitWaits(listener);
   return listener;
 }
 
@@ -30,9 +38,7 @@ int Listen() {
 
 RawSocket::RawSocket(int descriptor) : descriptor_(descriptor) {
   HOPLITE_CHECK(descriptor >= 0);
-  const timeval limit{.tv_sec = kPatienceSeconds, .tv_usec = 0};
-  HOPLITE_CHECK(::setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit,
-                             sizeof(limit)) == 0);
+  LimitWaits(descriptor);
 }
 
 RawSocket RawSocket::ConnectTo(const Member& member) {
