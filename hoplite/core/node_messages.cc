@@ -1,5 +1,6 @@
 // How messages from peers reach a node's machines, and how epochs are kept.
 
+#include <optional>
 #include <utility>
 
 #include "hoplite/core/node_parts.h"
@@ -150,7 +151,9 @@ void Node::Parts::Hear(NodeContext& context, NodeRef,
 
 void Node::Parts::Hear(NodeContext& context, NodeRef,
                        const message::PutAnswer& answer) {
-  puts.OnAnswer(context, answer);
+  const std::optional<absl::Duration> took = puts.OnAnswer(context, answer);
+  // As good as a hello, and there are more of them.
+  if (took.has_value()) On(context, event::LatencyMeasured{*took / 2});
   member.OnObjectHere(context, answer.object);
 }
 

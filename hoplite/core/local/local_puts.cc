@@ -42,7 +42,8 @@ void LocalPuts::OnBufferCreated(NodeContext& context, RequestId request) {
   }
 }
 
-void LocalPuts::Register(NodeContext& context, const LocalPut& put) {
+void LocalPuts::Register(NodeContext& context, LocalPut& put) {
+  put.registered = context.now;
   const bool small = put.payload != nullptr && IsSmall(put.size, link_);
   context.SendToShard(
       put.object, message::PutBegun{.object = put.object,
@@ -75,11 +76,14 @@ void LocalPuts::OnFilled(NodeContext& context, RequestId request) {
   FinishIfDone(context, it);
 }
 
-void LocalPuts::OnAnswer(NodeContext& context,
-                         const message::PutAnswer& answer) {
+std::optional<absl::Duration> LocalPuts::OnAnswer(
+    NodeContext& context, const message::PutAnswer& answer) {
   auto it = Find(answer.object, answer.generation);
-  if (it == puts_.end() || it->second.accepted) return;
+  if (it == puts_.end() || it->second.accepted) return std::nullopt;
   LocalPut& put = it->second;
+  const bool elsewhere =
+      context.shard_map.FindFor(put.object).host != context.self;
+  const absl::Duration took = context.now - put.registered;
   switch (answer.code) {
     case absl::StatusCode::kOk:
       put.accepted = true;
@@ -88,16 +92,17 @@ void LocalPuts::OnAnswer(NodeContext& context,
       objects_.InstallPut(context, put.object, put.generation, put.size,
                           put.buffer);
       FinishIfDone(context, it);
-      return;
+      return elsewhere ? std::optional(took) : std::nullopt;
     case absl::StatusCode::kAlreadyExists:
       End(context, it, answer.code, "the id was put already");
-      return;
+      return std::nullopt;
     case absl::StatusCode::kNotFound:
       End(context, it, answer.code, "the id was deleted");
-      return;
+      return std::nullopt;
     default:
       End(context, it, answer.code, "the directory refused the Put");
   }
+  return std::nullopt;
 }
 
 void LocalPuts::FinishIfDone(NodeContext& context, Puts::iterator it) {
@@ -159,7 +164,7 @@ void LocalPuts::OnDrop(NodeContext& context, const message::Drop& drop) {
 }
 
 void LocalPuts::Resend(NodeContext& context, ShardId shard) {
-  for (const auto& [request, put] : puts_) {
+  for (auto& [request, put] : puts_) {
     if (put.has_buffer && !put.accepted && put.object.shard() == shard) {
       Register(context, put);
     }

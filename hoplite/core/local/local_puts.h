@@ -8,6 +8,7 @@
 #ifndef HOPLITE_CORE_LOCAL_LOCAL_PUTS_H_
 #define HOPLITE_CORE_LOCAL_LOCAL_PUTS_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/container/btree_map.h"
@@ -26,7 +27,9 @@ class LocalPuts {
   // Deadline or cancel: a Put that is not sealed and accepted never was.
   void EndPut(NodeContext& context, RequestId request, absl::StatusCode code,
               std::string detail);
-  void OnAnswer(NodeContext& context, const message::PutAnswer& answer);
+  // Returns how long another node took to answer, where it did at once.
+  std::optional<absl::Duration> OnAnswer(NodeContext& context,
+                                         const message::PutAnswer& answer);
   // An accepted Put whose object was deleted, or refused, meanwhile.
   void OnDrop(NodeContext& context, const message::Drop& drop);
   void Resend(NodeContext& context, ShardId shard);
@@ -52,10 +55,11 @@ class LocalPuts {
     bool has_buffer = false;
     bool filled = false;
     bool accepted = false;
+    absl::Time registered;  // when the shard was told, the last time
   };
   using Puts = absl::btree_map<RequestId, LocalPut>;
 
-  void Register(NodeContext& context, const LocalPut& put);
+  void Register(NodeContext& context, LocalPut& put);
   void FinishIfDone(NodeContext& context, Puts::iterator it);
   void End(NodeContext& context, Puts::iterator it, absl::StatusCode code,
            std::string detail);

@@ -176,6 +176,7 @@ void ReduceCoordinator::StartTree(Context& context) {
   tree_ = true;
   plan_ = PlanReduce(*size_, ask_.count, context.link);
   shape_ = TreeShape(ask_.count, plan_.degree);
+  positions_.resize(ask_.count);
   for (const ObjectId& id : std::vector<ObjectId>(arrivals_)) {
     Place(id, context);
   }
@@ -189,19 +190,33 @@ void ReduceCoordinator::Place(const ObjectId& object, Context& context) {
     FailForLoss(object, context);
     return;
   }
-  const auto position = static_cast<std::uint32_t>(positions_.size());
-  positions_.push_back({.source = object,
-                        .member = source.holder,
-                        .output = NextGeneration(context)});
+  const std::uint32_t position = NextPosition(source.holder);
+  positions_[position] = {.source = object,
+                          .member = source.holder,
+                          .output = NextGeneration(context)};
   AssignIfReady(position, context);
   if (auto parent = shape_.Parent(position); parent.has_value()) {
     AssignIfReady(*parent, context);
   }
 }
 
+std::uint32_t ReduceCoordinator::NextPosition(NodeRef holder) {
+  const std::uint32_t root = shape_.root();
+  const bool is_caller = std::ranges::any_of(
+      callers_, [&](const auto& caller) { return caller.first == holder; });
+  if (is_caller && !positions_[root].member) return root;
+  while (next_position_ < positions_.size() &&
+         (next_position_ == root || positions_[next_position_].member)) {
+    ++next_position_;
+  }
+  return next_position_ < positions_.size() ? next_position_ : root;
+}
+
 void ReduceCoordinator::AssignIfReady(std::uint32_t position,
                                       Context& context) {
-  const auto is_filled = [&](std::uint32_t p) { return p < positions_.size(); };
+  const auto is_filled = [&](std::uint32_t p) {
+    return static_cast<bool>(positions_[p].member);
+  };
   if (!is_filled(position) || positions_[position].assigned) return;
   if (!std::ranges::all_of(shape_.Children(position), is_filled)) return;
   Position& filled = positions_[position];
@@ -319,7 +334,9 @@ void ReduceCoordinator::End(Context& context) {
     context.out.push_back(command::Send{host, std::move(unwatch)});
   }
   absl::btree_set<NodeRef> members;
-  for (const Position& position : positions_) members.insert(position.member);
+  for (const Position& position : positions_) {
+    if (position.member) members.insert(position.member);
+  }
   for (NodeRef member : members) {
     context.out.push_back(command::Send{member, message::Release{ask_.target}});
   }

@@ -103,6 +103,10 @@ class ReduceCoordinator {
   void FoldInline(Context& context);
   void StartTree(Context& context);
   void Place(const ObjectId& object, Context& context);
+  // The lowest free one, but for the root's. That is kept for a source that a
+  // caller's node holds, which then has the target without a transfer (an
+  // inner position would load its link twice); else the last to arrive has it.
+  std::uint32_t NextPosition(NodeRef holder);
   void AssignIfReady(std::uint32_t position, Context& context);
   void MaybeFinish(Context& context);
   void End(Context& context);
@@ -124,7 +128,8 @@ class ReduceCoordinator {
   bool tree_ = false;                  // else inline, or undecided
   TransferPlan plan_;
   TreeShape shape_;
-  std::vector<Position> positions_;  // filled from 0 on
+  std::vector<Position> positions_;  // of the tree; a member where filled
+  std::uint32_t next_position_ = 0;  // those below are filled, or the root
   std::optional<NodeRef> root_;
   Generation target_generation_;
   bool target_complete_ = false;
