@@ -11,7 +11,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/time/time.h"
 #include "hoplite/base/id.h"
 #include "hoplite/core/event.h"
 #include "hoplite/net/data_plane.h"

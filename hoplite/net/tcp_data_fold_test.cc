@@ -1,5 +1,7 @@
 // Folds over loopback against the kernel applied to whole objects.
 
+#include "hoplite/net/tcp_data_fold.h"
+
 #include <gtest/gtest.h>
 
 #include <bit>
