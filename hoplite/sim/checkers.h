@@ -35,7 +35,7 @@ class Checkers {
       : history_(&simulation->contents()),
         requests_(&history_, &violations_, options.faults),
         content_(simulation, &history_, &violations_),
-        transfers_(simulation, &history_, &violations_, options.faults),
+        transfers_(simulation, &history_, &violations_),
         orders_(&violations_),
         leaks_(simulation, &history_, &violations_),
         invariants_(&violations_, options.invariants_every) {

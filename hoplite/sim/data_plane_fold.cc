@@ -15,6 +15,10 @@ void DataPlaneModel::StartFold(NodeRef node, const command::StartFold& order) {
     host_->Complain(node.node, name + " is started twice");
     return;
   }
+  if (order.output == order.own && !order.inputs.empty()) {
+    host_->Complain(node.node, name + " writes over what it reads");
+    return;
+  }
   std::vector<BufferId> buffers = {order.output, order.own};
   for (const command::FoldInput& input : order.inputs) {
     if (input.local) {
@@ -45,9 +49,8 @@ void DataPlaneModel::StartFold(NodeRef node, const command::StartFold& order) {
   folds_.push_back(std::move(fold));
   for (BufferId buffer : buffers) {
     store.Hold(buffer, StoreModel::Holder::kOrder);
-    if (buffer != order.output) {
-      followers_[{node.node, buffer}].folds.insert(index);
-    }
+    const bool written = buffer == order.output && buffer != order.own;
+    if (!written) followers_[{node.node, buffer}].folds.insert(index);
   }
   OpenInputs(index);
   host_->agenda().After(absl::ZeroDuration(),
@@ -121,6 +124,19 @@ void DataPlaneModel::AdvanceFold(std::uint32_t index) {
   if (fold.ended) return;
   const NodeId node = fold.node.node;
   const std::uint64_t before = fold.folded;
+  if (fold.order.output == fold.order.own) {
+    // A result of one source is that source, in its own buffer.
+    if (host_->store(node).Find(fold.order.own)->complete()) {
+      EndFold(index, event::FoldDone{fold.order.fold});
+    }
+    return;
+  }
+  if (host_->store(node).Find(fold.order.output)->watermark() != before) {
+    host_->Complain(node, absl::StrCat("has two orders that write buffer ",
+                                       fold.order.output.value()));
+    FoldInputFailed(index, fold.node);
+    return;
+  }
   while (const std::optional<std::uint64_t> end = NextFoldEnd(fold)) {
     const ByteRange range{fold.folded, *end};
     host_->store(node).Append(fold.order.output, FoldRange(fold, range));

@@ -303,6 +303,11 @@ void DataPlaneModel::FrameArrived(StreamId stream, std::uint64_t frame) {
     AdvanceFold(served.fold);
   } else {
     const NodeId node = served.receiver.node;
+    if (host_->store(node).Find(served.into)->watermark() != content.begin()) {
+      host_->Complain(node, absl::StrCat("has two orders that write buffer ",
+                                         served.into.value()));
+      return;
+    }
     host_->store(node).Append(served.into, content);
     Consume(stream, bytes);
     host_->BufferAdvanced(node, served.into);
@@ -343,18 +348,26 @@ void DataPlaneModel::BufferFailed(NodeId node, BufferId buffer) {
   }
 }
 
-bool DataPlaneModel::Break(std::uint64_t index) {
+std::uint64_t DataPlaneModel::served_count() const {
+  std::uint64_t count = 0;
+  for (const Flow& each : flows_) {
+    if (each.serving == Serving::kSending && each.receiving) ++count;
+  }
+  return count;
+}
+
+void DataPlaneModel::Break(std::uint64_t index) {
+  HOPLITE_CHECK(index < served_count());
   for (std::size_t i = 0; i < flows_.size(); ++i) {
-    const StreamId stream(static_cast<std::uint32_t>(i + 1));
     if (flows_[i].serving != Serving::kSending || !flows_[i].receiving) {
       continue;
     }
     if (index-- > 0) continue;
+    const StreamId stream(static_cast<std::uint32_t>(i + 1));
     EndServing(stream);
     FailReceiverNow(stream);
-    return true;
+    return;
   }
-  return false;
 }
 
 DataPlaneLoad DataPlaneModel::Load() const {

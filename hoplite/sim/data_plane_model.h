@@ -64,9 +64,10 @@ class DataPlaneModel final : public FrameSource {
   // Whoever is sent the buffer's bytes hears that there will be no more.
   void BufferFailed(NodeId node, BufferId buffer);
 
-  // The connection of the `index`th flow that is being served breaks; false
-  // where fewer are.
-  bool Break(std::uint64_t index);
+  // Flows that are being served, in the order in which they were opened.
+  std::uint64_t served_count() const;
+  // The connection of one of them breaks. REQUIRES: index < served_count().
+  void Break(std::uint64_t index);
 
   DataPlaneLoad Load() const;
 

@@ -56,6 +56,7 @@ void Simulation::Execute(Slot& slot, const command::CreateBuffer& order) {
     return;
   }
   if (!slot.store.Create(order.buffer, order.size)) {
+    slot.refused.insert(order.buffer);
     Tell(node, event::BufferRefused{order.buffer, slot.store.capacity(),
                                     slot.store.Evictable()});
     return;
@@ -74,6 +75,8 @@ void Simulation::Execute(Slot& slot, const command::CreateBuffer& order) {
 
 void Simulation::Execute(Slot& slot, const command::ReleaseBuffer& order) {
   const NodeId node = slot.ref.node;
+  // The machine has not heard yet that there is no such buffer.
+  if (slot.refused.erase(order.buffer) > 0) return;
   const BufferModel* const buffer = slot.store.Find(order.buffer);
   if (buffer == nullptr || !buffer->machine_holds) {
     Complain(node, absl::StrCat("releases buffer ", order.buffer.value(),

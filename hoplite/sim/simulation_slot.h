@@ -29,6 +29,7 @@ struct Simulation::Slot {
   std::optional<absl::Time> tick;  // the one that counts
   std::set<NodeRef> learned;       // beyond the members at the start
   std::set<BufferId> ever_created;
+  std::set<BufferId> refused;  // and not released since
 };
 
 }  // namespace hoplite::sim

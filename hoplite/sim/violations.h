@@ -22,9 +22,12 @@ struct Violation {
 
 class Violations {
  public:
-  // Of very many only the first are kept.
+  // The same is kept once, and of very many only the first.
   void Add(absl::string_view checker, absl::Time time, std::string what) {
     if (found_.size() >= kKeptMax) return;
+    for (const Violation& each : found_) {
+      if (each.checker == checker && each.what == what) return;
+    }
     found_.push_back(Violation{std::string(checker), time, std::move(what)});
   }
   bool empty() const { return found_.empty(); }

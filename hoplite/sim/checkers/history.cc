@@ -107,6 +107,7 @@ void History::OnEvent(absl::Time now, NodeRef node, const Event& event) {
     record.size = put->size;
     record.inlined = put->payload != nullptr;
     record.filled = record.inlined;
+    record.streams = put->streams;
     Enter(node, put->request, std::move(record));
   } else if (const auto* get = std::get_if<event::GetRequested>(&event)) {
     record.kind = Kind::kGet;

@@ -30,6 +30,7 @@ struct RequestRecord {
   absl::Time deadline = absl::InfiniteFuture();
   std::uint64_t size = 0;         // of a Put
   bool inlined = false;           // a Put with its payload
+  bool streams = false;           // a Put that is read before its Seal
   bool filled = false;            // a Put whose bytes are all written
   bool cancelled = false;         // by its client
   event::ReduceRequested reduce;  // of a Reduce

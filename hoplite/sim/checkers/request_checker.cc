@@ -9,6 +9,8 @@ namespace {
 
 using Kind = RequestRecord::Kind;
 
+// Reductions of reductions are followed so far.
+constexpr int kNestingMax = 4;
 // Between a deadline and the answer: nodes are not infinitely fast.
 constexpr absl::Duration kSlack = absl::Milliseconds(1);
 
@@ -25,15 +27,27 @@ void RequestChecker::Add(absl::Time now, RequestKey key,
                    " ", what));
 }
 
-bool RequestChecker::NotFoundIsDue(const RequestRecord& record) const {
-  if (history_->DeleteAsked(record.object)) return true;
-  for (const ObjectId& source : record.reduce.sources) {
-    if (history_->DeleteAsked(source)) return true;
-  }
-  // A Get of a target hears how its reduction ended.
-  for (RequestKey key : history_->On(record.object, Kind::kReduce)) {
+bool RequestChecker::GoneIsDue(const ObjectId& object, int depth) const {
+  if (history_->DeleteAsked(object)) return true;
+  if (depth == 0) return false;
+  for (RequestKey key : history_->On(object, Kind::kReduce)) {
     for (const ObjectId& source : history_->Find(key)->reduce.sources) {
-      if (history_->DeleteAsked(source)) return true;
+      if (GoneIsDue(source, depth - 1)) return true;
+    }
+  }
+  return false;
+}
+
+bool RequestChecker::LossIsDue(const ObjectId& object, int depth) const {
+  if (faults_ || GoneIsDue(object, depth)) return true;
+  for (RequestKey key : history_->On(object, Kind::kPut)) {
+    const RequestRecord& put = *history_->Find(key);
+    if (put.streams && put.code != absl::StatusCode::kOk) return true;
+  }
+  if (depth == 0) return false;
+  for (RequestKey key : history_->On(object, Kind::kReduce)) {
+    for (const ObjectId& source : history_->Find(key)->reduce.sources) {
+      if (LossIsDue(source, depth - 1)) return true;
     }
   }
   return false;
@@ -52,7 +66,9 @@ std::string RequestChecker::CodeProblem(absl::Time now,
     case absl::StatusCode::kCancelled:
       return record.cancelled ? "" : "is cancelled by nobody";
     case absl::StatusCode::kNotFound:
-      return NotFoundIsDue(record) ? "" : "says deleted of what nobody deleted";
+      return LossIsDue(record.object, kNestingMax)
+                 ? ""
+                 : "says deleted of what nobody deleted";
     case absl::StatusCode::kAlreadyExists:
       return history_->On(record.object, Kind::kPut).size() +
                          history_->On(record.object, Kind::kReduce).size() <
@@ -61,7 +77,9 @@ std::string RequestChecker::CodeProblem(absl::Time now,
                  : "";
     case absl::StatusCode::kDataLoss:
     case absl::StatusCode::kUnavailable:
-      return faults_ ? "" : "says lost or unreachable, and nothing has failed";
+      return LossIsDue(record.object, kNestingMax)
+                 ? ""
+                 : "says lost or unreachable, and nothing has failed";
     case absl::StatusCode::kResourceExhausted:
     case absl::StatusCode::kInvalidArgument:
       return "";

@@ -33,7 +33,10 @@ class RequestChecker final : public Observer {
   // Why the code does not fit the record; empty where it does.
   std::string CodeProblem(absl::Time now, const RequestRecord& record,
                           absl::StatusCode code) const;
-  bool NotFoundIsDue(const RequestRecord& record) const;
+  // True where a Delete of the object, or of what it is made of, was asked.
+  bool GoneIsDue(const ObjectId& object, int depth) const;
+  // Likewise, or where a Put of it was given up after others had read it.
+  bool LossIsDue(const ObjectId& object, int depth) const;
   void Add(absl::Time now, RequestKey key, absl::string_view what);
 
   const History* const history_;

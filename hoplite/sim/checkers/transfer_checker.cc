@@ -5,18 +5,10 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "hoplite/core/config.h"
+#include "hoplite/sim/bounds.h"
 
 namespace hoplite::sim {
-namespace {
-
-double Depth(std::uint32_t nodes, std::uint32_t degree) {
-  if (degree == 1) return nodes - 1;
-  return std::ceil(std::log(static_cast<double>(nodes)) /
-                   std::log(static_cast<double>(degree)));
-}
-
-}  // namespace
-
 std::uint32_t DegreeBound(std::uint64_t size, std::uint32_t nodes,
                           const NetworkOptions& network) {
   // The more latency and bandwidth, the higher the degree: the highest that a
@@ -28,13 +20,17 @@ std::uint32_t DegreeBound(std::uint64_t size, std::uint32_t nodes,
   const double rate = std::max(kBandwidthUntilMeasured,
                                static_cast<double>(network.bytes_per_second));
   const double bytes = static_cast<double>(size);
-  const double frame =
-      std::min(bytes, static_cast<double>(kFrameBytesMax)) / rate;
   std::uint32_t best = 1;
   double best_time = 0;
   for (std::uint32_t degree = 1; degree < nodes; ++degree) {
-    const double time =
-        degree * bytes / rate + Depth(nodes, degree) * (latency + frame);
+    const std::uint32_t hops = TreeHops(nodes, degree);
+    // Twice the best frame: it is rounded.
+    const double frame =
+        2 * std::max(static_cast<double>(kFrameBytesMin),
+                     std::sqrt(bytes * rate *
+                               absl::ToDoubleSeconds(kFrameCost) / hops));
+    const double time = degree * bytes / rate +
+                        hops * (latency + std::min(frame, bytes) / rate);
     if (degree == 1 || time <= best_time) {
       best = degree;
       best_time = time;
@@ -86,25 +82,30 @@ void TransferChecker::AddEdge(absl::Time now, NodeRef node,
     Add(now, object, absl::StrCat(ToString(node.node), " fetches what it has"));
   }
   const NodeId server = order.server.node;
-  graph.edges[node.node] = Edge{server, order.generation, order.buffer};
+  const bool orphan = graph.orphans.erase(node.node) > 0;
+  graph.edges[node.node] = Edge{server, order.buffer, orphan};
   under_way_[{node.node, order.transfer}] = object;
-  const std::uint32_t receivers = ++graph.receivers[server];
   CheckCircle(now, object, node.node);
-  if (faults_ || receivers < 2 ||
-      simulation_->options().schedule == Schedule::kPlain) {
+  if (orphan) return;
+  ++graph.receivers[server];
+  CheckDegree(now, object, server, order.size);
+}
+
+void TransferChecker::CheckDegree(absl::Time now, const ObjectId& object,
+                                  NodeId server, std::uint64_t size) {
+  const std::uint32_t receivers = graphs_[object].receivers[server];
+  if (receivers < 2 || simulation_->options().schedule == Schedule::kPlain) {
     return;
   }
   const auto count = static_cast<std::uint32_t>(simulation_->nodes().size());
-  const auto [bound, is_new] = bounds_.try_emplace({order.size, count}, 0);
+  const auto [bound, is_new] = bounds_.try_emplace({size, count}, 0);
   if (is_new) {
-    bound->second =
-        DegreeBound(order.size, count, simulation_->options().network);
+    bound->second = DegreeBound(size, count, simulation_->options().network);
   }
-  if (receivers > bound->second) {
-    Add(now, object,
-        absl::StrCat(ToString(server), " serves ", receivers,
-                     " receivers; the degree is at most ", bound->second));
-  }
+  if (receivers <= bound->second) return;
+  Add(now, object,
+      absl::StrCat(ToString(server), " serves ", receivers,
+                   " receivers; the degree is at most ", bound->second));
 }
 
 void TransferChecker::CheckCircle(absl::Time now, const ObjectId& object,
@@ -134,7 +135,8 @@ void TransferChecker::EndEdge(NodeId node, TransferId transfer, bool complete) {
     whole_[{node, edge->second.buffer}] = object;
     held_.insert({node, object});
   }
-  --graph.receivers[edge->second.server];
+  if (!complete) graph.orphans.insert(node);
+  if (!edge->second.orphan) --graph.receivers[edge->second.server];
   graph.edges.erase(edge);
 }
 

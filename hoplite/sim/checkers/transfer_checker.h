@@ -2,7 +2,7 @@
 //
 // At each instant: nobody sends a range that it does not hold; who fetches
 // from whom makes no circle; no copy serves more receivers than the object's
-// degree allows; an object crosses into a node once.
+// degree allows, orphans apart; an object crosses into a node once.
 //
 // Thread safety: none; one thread at a time.
 
@@ -29,13 +29,10 @@ class TransferChecker final : public Observer {
  public:
   static constexpr absl::string_view kName = "transfers";
 
-  // Ownership: keeps all three. `faults`: orphans may exceed the bound.
+  // Ownership: keeps all three.
   TransferChecker(Simulation* simulation, const History* history,
-                  Violations* violations, bool faults)
-      : simulation_(simulation),
-        history_(history),
-        violations_(violations),
-        faults_(faults) {}
+                  Violations* violations)
+      : simulation_(simulation), history_(history), violations_(violations) {}
 
   void OnEvent(absl::Time now, NodeRef node, const Event& event) override;
   void OnCommand(absl::Time now, NodeRef node, const Command& command) override;
@@ -44,24 +41,26 @@ class TransferChecker final : public Observer {
  private:
   struct Edge {
     NodeId server;
-    Generation generation;
     BufferId buffer;
+    bool orphan = false;  // its earlier server failed it
   };
   struct Graph {
     std::map<NodeId, Edge> edges;               // by receiver
-    std::map<NodeId, std::uint32_t> receivers;  // by server
+    std::map<NodeId, std::uint32_t> receivers;  // by server; no orphans
+    std::set<NodeId> orphans;                   // whose transfer failed
   };
 
   void Add(absl::Time now, const ObjectId& object, absl::string_view what);
   void AddEdge(absl::Time now, NodeRef node,
                const command::StartTransfer& order);
   void EndEdge(NodeId node, TransferId transfer, bool complete);
+  void CheckDegree(absl::Time now, const ObjectId& object, NodeId server,
+                   std::uint64_t size);
   void CheckCircle(absl::Time now, const ObjectId& object, NodeId receiver);
 
   Simulation* const simulation_;
   const History* const history_;
   Violations* const violations_;
-  const bool faults_;
   std::map<ObjectId, Graph> graphs_;
   std::map<std::pair<NodeId, TransferId>, ObjectId> under_way_;
   // Objects that are whole on a node, by the buffer that they are in.

@@ -1,0 +1,51 @@
+// One run for each seed: every option drawn from it, features off too.
+//
+// Thread safety: none; one thread at a time.
+
+#ifndef HOPLITE_SIM_SWARM_H_
+#define HOPLITE_SIM_SWARM_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hoplite/sim/fault_plan.h"
+#include "hoplite/sim/simulation.h"
+#include "hoplite/sim/trace.h"
+#include "hoplite/sim/violations.h"
+#include "hoplite/sim/workload_draw.h"
+
+namespace hoplite::sim {
+
+struct SwarmOptions {
+  std::uint64_t seed = 1;
+  SimulationOptions simulation;
+  WorkloadOptions workload;
+  FaultOptions faults;
+  // One collective alone, with everybody there: then its time is judged too.
+  bool alone = false;
+};
+
+SwarmOptions DrawSwarmOptions(std::uint64_t seed);
+// All options, for the banner.
+std::string Describe(const SwarmOptions& options);
+// The command that runs this seed again.
+std::string ReplayCommand(std::uint64_t seed);
+
+struct SwarmResult {
+  std::vector<Violation> violations;
+  std::vector<std::string> last_lines;  // of the trace
+  std::uint64_t trace_hash = 0;
+  std::uint64_t trace_lines = 0;
+  std::uint64_t operations = 0;
+  std::uint64_t succeeded = 0;
+  absl::Duration virtual_time;
+};
+
+// `sink`, where there is one, gets every line of the trace.
+SwarmResult RunSwarm(const SwarmOptions& options,
+                     Trace::LineSink sink = nullptr);
+
+}  // namespace hoplite::sim
+
+#endif  // HOPLITE_SIM_SWARM_H_
