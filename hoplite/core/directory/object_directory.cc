@@ -103,7 +103,7 @@ void ObjectDirectory::On(absl::Time now, NodeRef from, const message::Ask& ask,
     if (copy->ask == ask.ask && RepeatAnswer(ask.object, record, *copy, out)) {
       return;
     }
-    if (ask.held == record.generation && ask.begin > 0) {
+    if (ask.held == record.generation) {
       record.FreeServer(*copy, loads_);
       copy->complete = false;
     } else {

@@ -76,7 +76,8 @@ void LocalObjects::Ask(NodeContext& context, const ObjectId& object,
 
 void LocalObjects::SendAsk(NodeContext& context, const ObjectId& object,
                            const LocalObject& entry, NodeRef lost) const {
-  const bool holds = entry.buffer_ready && entry.received > 0;
+  // A buffer counts before its first byte: receivers may wait at it.
+  const bool holds = entry.buffer_ready;
   context.SendToShard(
       object, message::Ask{.object = object,
                            .ask = entry.ask,

@@ -450,6 +450,21 @@ TEST_F(LocalObjectsTest, AFailedTransferResumesWhereItEnded) {
   EXPECT_EQ(start->server, Ref(3));
 }
 
+// Symptom: a copy served more receivers than its degree. Cause: its node asked
+// again before its first byte, as if it held nothing; the shard struck the copy
+// with its receivers, who went on waiting at it.
+TEST_F(LocalObjectsTest, ABufferThatReceiversWaitAtIsHeldBeforeItsFirstByte) {
+  Get(Id(1));
+  Grant(GrantOf(Id(1), 2));
+  BufferCreated();
+  EXPECT_TRUE(Pull(1, Id(1)));
+  TransferFailed(0);
+  const auto ask = OnlySent<message::Ask>(out_);
+  ASSERT_TRUE(ask.has_value());
+  EXPECT_EQ(ask->held, PutOf(2));
+  EXPECT_EQ(ask->begin, 0u);
+}
+
 TEST_F(LocalObjectsTest, AnotherGenerationStartsAfresh) {
   Get(Id(1));
   Grant(GrantOf(Id(1), 2));
