@@ -12,6 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "hoplite/base/status_macros.h"
+#include "hoplite/testbed/child_process.h"
+#include "hoplite/testbed/descriptor.h"
 
 namespace hoplite::testbed {
 namespace {

@@ -1,0 +1,94 @@
+// The nodes of a benchmark: one member process on each host, told what to do.
+//
+// On emulated hosts (a testbed), on loopback, or joined to a cluster that
+// runs. With daemons each host runs a hoplited, and the member is its worker.
+// The program that uses this must answer to two commands on its command line:
+// kBenchMemberCommand, and with daemons `start`.
+//
+// Thread safety: none; one thread at a time.
+
+#ifndef HOPLITE_CLI_BENCH_CLUSTER_H_
+#define HOPLITE_CLI_BENCH_CLUSTER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "hoplite/cli/bench_options.h"
+#include "hoplite/cli/temporary_folder.h"
+#include "hoplite/testbed/host_process.h"
+#include "hoplite/testbed/testbed.h"
+
+namespace hoplite::cli {
+
+class BenchCluster {
+ public:
+  using Json = nlohmann::json;
+
+  // Starts options.nodes members, without nodes as yet.
+  // Ownership: `hosts` is null for loopback, and outlives this.
+  static absl::StatusOr<std::unique_ptr<BenchCluster>> Start(
+      const BenchOptions& options, testbed::Testbed* hosts);
+  // Ends all processes.
+  ~BenchCluster();
+
+  // Gives every member a node whose store has `store_bytes[member]` bytes.
+  absl::Status StartNodes(const std::vector<std::uint64_t>& store_bytes);
+
+  // What one plain TCP stream reaches from member 0 to member 1, in Mbit/s.
+  absl::StatusOr<double> MeasurePayloadRate();
+  // A warmed gRPC stream's echo between members 0 and 1, in milliseconds.
+  absl::StatusOr<double> MeasureEcho(std::uint64_t bytes, int warm_ups,
+                                     int runs);
+
+  // Sends each member its command, null for none. Hear then reads the answer
+  // of each that was told; those of the others are null.
+  // Errors: the first member's that failed, naming it; kDeadlineExceeded.
+  absl::Status Tell(const std::function<Json(int)>& command);
+  absl::StatusOr<std::vector<Json>> Hear(absl::Time deadline);
+  // Both.
+  absl::StatusOr<std::vector<Json>> AskAll(
+      const std::function<Json(int)>& command, absl::Time deadline);
+  absl::StatusOr<Json> Ask(int member, const Json& command,
+                           absl::Time deadline);
+
+  // Private memory of the member's node's process, now, beside its store.
+  double PrivateMib(int member) const;
+
+  int size() const { return static_cast<int>(members_.size()); }
+
+ private:
+  using Process = std::unique_ptr<testbed::HostProcess>;
+
+  BenchCluster(const BenchOptions& options, testbed::Testbed* hosts)
+      : options_(options), hosts_(hosts) {}
+
+  std::string ListenAddress(int member) const;
+  absl::StatusOr<Process> Launch(int member,
+                                 std::vector<std::string> arguments);
+  absl::StatusOr<Json> ReadAnswer(int member, absl::Time deadline);
+  absl::StatusOr<Process> StartDaemon(int member, std::uint64_t store_bytes);
+  absl::StatusOr<Json> ReadStarted(testbed::HostProcess& daemon,
+                                   absl::Time deadline);
+  absl::Status StartEmbedded(const std::vector<std::uint64_t>& store_bytes);
+  absl::Status StartDaemons(const std::vector<std::uint64_t>& store_bytes);
+
+  const BenchOptions options_;
+  testbed::Testbed* const hosts_;
+  std::string listen_host_;  // of all nodes, where there are no hosts
+  std::string head_;         // HOST:PORT, once known
+  std::unique_ptr<TemporaryFolder> sockets_;  // of daemons
+  std::vector<Process> daemons_;
+  std::vector<Process> members_;
+  std::vector<int> told_;
+};
+
+}  // namespace hoplite::cli
+
+#endif  // HOPLITE_CLI_BENCH_CLUSTER_H_

@@ -1,0 +1,91 @@
+#include "hoplite/cli/bench_options.h"
+
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+
+namespace hoplite::cli {
+namespace {
+
+constexpr absl::string_view kOperations[] = {
+    "roundtrip", "broadcast", "gather", "reduce", "allreduce", "allgather"};
+constexpr std::uint64_t kElementBytes = 4;
+constexpr int kNodesMax = 250;  // addresses of an emulated network
+
+absl::Status Refuse(absl::string_view reason) {
+  return absl::InvalidArgumentError(reason);
+}
+
+absl::Status ValidateSizes(const BenchOptions& options) {
+  if (options.begin_bytes > options.end_bytes) {
+    return Refuse("-b is above -e: no size lies between them");
+  }
+  if (options.factor < 2 && options.begin_bytes < options.end_bytes) {
+    return Refuse("-f must be at least 2, or the sizes never reach -e");
+  }
+  if (!Reduces(options.operation)) return absl::OkStatus();
+  for (std::uint64_t bytes = options.begin_bytes; bytes <= options.end_bytes;
+       bytes *= options.factor) {
+    if (bytes % kElementBytes != 0) {
+      return Refuse(absl::StrCat("cannot reduce objects of ", bytes,
+                                 " bytes: an f32 has 4, so choose -b and -f "
+                                 "for multiples of 4"));
+    }
+    if (bytes == 0 || options.factor < 2) break;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::string_view ToString(Operation operation) {
+  return kOperations[static_cast<int>(operation)];
+}
+
+std::optional<Operation> ParseOperation(absl::string_view name) {
+  for (std::size_t i = 0; i < std::size(kOperations); ++i) {
+    if (name == kOperations[i]) return static_cast<Operation>(i);
+  }
+  return std::nullopt;
+}
+
+bool Reduces(Operation operation) {
+  return operation == Operation::kReduce || operation == Operation::kAllreduce;
+}
+
+absl::string_view ToString(Schedule schedule) {
+  return schedule == Schedule::kPlain ? "plain" : "hoplite";
+}
+
+std::optional<Schedule> ParseSchedule(absl::string_view name) {
+  if (name == "hoplite") return Schedule::kHoplite;
+  if (name == "plain") return Schedule::kPlain;
+  return std::nullopt;
+}
+
+absl::Status Validate(const BenchOptions& options) {
+  if (options.nodes < 2 || options.nodes > kNodesMax) {
+    return Refuse(absl::StrCat("--nodes must be 2 to ", kNodesMax));
+  }
+  const bool roundtrip = options.operation == Operation::kRoundtrip;
+  if (roundtrip && options.nodes != 2) {
+    return Refuse("a round trip has two nodes");
+  }
+  if (options.runs < 1 || options.warm_ups < 0) {
+    return Refuse("-n must be at least 1, and -w at least 0");
+  }
+  if (options.link_bits_per_second.has_value() && !options.join.empty()) {
+    return Refuse(
+        "--link makes hosts of its own, from which the cluster of --join "
+        "cannot be reached: leave one of them out");
+  }
+  if (roundtrip && options.arrive.has_value()) {
+    return Refuse("in a round trip nobody arrives late: leave out --arrive");
+  }
+  if (!options.file.empty() && options.operation != Operation::kBroadcast) {
+    return Refuse("only a broadcast sends a file");
+  }
+  return ValidateSizes(options);
+}
+
+}  // namespace hoplite::cli

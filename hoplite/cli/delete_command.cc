@@ -1,0 +1,54 @@
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "hoplite/base/status_macros.h"
+#include "hoplite/cli/command_line.h"
+#include "hoplite/cli/commands.h"
+
+namespace hoplite::cli {
+namespace {
+
+absl::Status Delete(const cxxopts::ParseResult& parsed) {
+  HOPLITE_ASSIGN_OR_RETURN(
+      const std::vector<std::string> texts,
+      Positionals(parsed, 1, std::numeric_limits<std::size_t>::max(),
+                  "the ID of each object to delete"));
+  HOPLITE_ASSIGN_OR_RETURN(const absl::Duration timeout, TimeoutOf(parsed));
+  std::vector<ObjectId> ids;
+  for (const std::string& text : texts) {
+    HOPLITE_ASSIGN_OR_RETURN(const ObjectId id, ParseId(text));
+    ids.push_back(id);
+  }
+  HOPLITE_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
+                           ConnectClient(parsed));
+  std::vector<Future<void>> deleted;
+  for (const ObjectId& id : ids) {
+    deleted.push_back(client->DeleteAsync(id, {.timeout = timeout}));
+  }
+  absl::Status first_error;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const absl::Status status = deleted[i].Get();
+    first_error.Update(status);
+    if (!status.ok()) continue;
+    PrintResult(parsed, {{"id", ids[i].ToHex()}, {"deleted", true}},
+                absl::StrCat(ids[i].ToHex(), " deleted"));
+  }
+  return first_error;
+}
+
+}  // namespace
+
+int DeleteCommand(int argc, char** argv) {
+  cxxopts::Options options(
+      "hoplite delete",
+      "Deletes objects: when it returns, no node serves them any more. With "
+      "several\nIDs the others are deleted where one cannot be.");
+  options.custom_help("ID… [OPTION…]").positional_help("");
+  AddClientOptions(options);
+  return RunCommand(options, argc, argv, Delete);
+}
+
+}  // namespace hoplite::cli

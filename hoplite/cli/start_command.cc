@@ -1,0 +1,155 @@
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <iostream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "hoplite/base/status_macros.h"
+#include "hoplite/cli/amounts.h"
+#include "hoplite/cli/bench_options.h"
+#include "hoplite/cli/command_line.h"
+#include "hoplite/cli/commands.h"
+#include "hoplite/cli/files.h"
+#include "hoplite/net/host_port.h"
+#include "hoplite/net/local_address.h"
+#include "hoplite/runtime/node_server.h"
+
+namespace hoplite::cli {
+namespace {
+
+// The signals that end a node. From here on no thread is interrupted by them:
+// they wait in the descriptor that is returned.
+absl::StatusOr<Descriptor> CatchSignals(sigset_t& caught) {
+  sigemptyset(&caught);
+  sigaddset(&caught, SIGINT);
+  sigaddset(&caught, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &caught, nullptr);
+  const int signals = signalfd(-1, &caught, SFD_CLOEXEC);
+  if (signals >= 0) return Descriptor(signals);
+  return FileError(errno, "cannot wait for signals");
+}
+
+// Returns at a signal or, with `input`, at the end of standard input.
+void WaitForTheEnd(const Descriptor& signals, bool input) {
+  pollfd waited[] = {
+      {.fd = signals.number(), .events = POLLIN, .revents = 0},
+      {.fd = input ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0}};
+  for (;;) {
+    if (poll(waited, 2, -1) < 0) continue;  // interrupted
+    if (waited[0].revents != 0) return;
+    char ignored[4096];
+    if (waited[1].revents != 0 &&
+        read(STDIN_FILENO, ignored, sizeof(ignored)) <= 0) {
+      return;
+    }
+  }
+}
+
+// Where to listen if nothing is said: this host's address on the way to the
+// head, so that both see each other; the head itself on loopback.
+absl::StatusOr<std::string> DefaultListen(const std::string& head) {
+  if (head.empty()) return std::string("127.0.0.1:0");
+  HOPLITE_ASSIGN_OR_RETURN(const HostPort there, HostPort::Parse(head));
+  HOPLITE_ASSIGN_OR_RETURN(const std::string here, LocalHostTowards(there));
+  return HostPort{.host = here, .port = 0}.ToString();
+}
+
+absl::StatusOr<NodeOptions> OptionsOf(const cxxopts::ParseResult& parsed) {
+  NodeOptions options;
+  options.join = TextOf(parsed, "join");
+  if ((parsed.count("head") > 0) == (parsed.count("join") > 0)) {
+    return UsageError(
+        "give either --head, for the first node of a cluster, or "
+        "--join=HOST:PORT with the head's address");
+  }
+  if (parsed.count("join") > 0) {
+    const absl::Status valid = HostPort::Parse(options.join).status();
+    if (!valid.ok()) return AsUsageError(valid);
+  }
+  options.listen = TextOf(parsed, "listen");
+  if (options.listen.empty()) {
+    HOPLITE_ASSIGN_OR_RETURN(options.listen, DefaultListen(options.join));
+  } else if (const absl::Status valid =
+                 HostPort::Parse(options.listen).status();
+             !valid.ok()) {
+    return AsUsageError(valid);
+  }
+  options.advertise = TextOf(parsed, "advertise");
+  const auto store = ParseBytes(parsed["store"].as<std::string>());
+  if (!store.ok()) return AsUsageError(store.status());
+  options.store_bytes = *store;
+  HOPLITE_ASSIGN_OR_RETURN(options.join_timeout, TimeoutOf(parsed));
+  options.serve_clients = true;
+  options.socket_path = TextOf(parsed, "socket");
+  const std::string schedule = parsed["schedule"].as<std::string>();
+  const std::optional<Schedule> known = ParseSchedule(schedule);
+  if (!known.has_value()) {
+    return UsageError(
+        absl::StrCat("\"", schedule, "\" is no schedule: hoplite or plain"));
+  }
+  options.schedule = *known;
+  return options;
+}
+
+absl::Status Start(const cxxopts::ParseResult& parsed) {
+  HOPLITE_RETURN_IF_ERROR(Positionals(parsed, 0, 0, "").status());
+  HOPLITE_ASSIGN_OR_RETURN(const NodeOptions options, OptionsOf(parsed));
+  sigset_t caught;
+  HOPLITE_ASSIGN_OR_RETURN(const Descriptor signals, CatchSignals(caught));
+  HOPLITE_ASSIGN_OR_RETURN(const std::unique_ptr<NodeServer> node,
+                           NodeServer::Start(options));
+  const NodeReport report = node->Report();
+  const std::uint32_t number = report.status.self.node.value();
+  PrintResult(parsed,
+              {{"address", report.control_address},
+               {"socket", report.socket_path},
+               {"node", number},
+               {"process", report.process}},
+              absl::StrFormat("node %d listens at %s, socket %s", number,
+                              report.control_address, report.socket_path));
+  WaitForTheEnd(signals, parsed.count("end-with-input") > 0);
+  // Who does not want to wait sends the signal again.
+  pthread_sigmask(SIG_UNBLOCK, &caught, nullptr);
+  node->Stop();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int StartCommand(int argc, char** argv) {
+  cxxopts::Options options(
+      "hoplite start",
+      "Runs a node in the foreground, until SIGINT or SIGTERM. When it is "
+      "ready it\nprints one line with its address, its socket and its number.");
+  options.custom_help("(--head | --join=HOST:PORT) [OPTION…]");
+  options.add_options()("head", "Be the first node of a new cluster")(
+      "join", "Join the cluster of the head at this address",
+      cxxopts::value<std::string>(), "HOST:PORT")(
+      "listen",
+      "Where other nodes reach this one: a name, an IPv4 address, or an IPv6 "
+      "one in brackets; port 0 takes a free one (default: this host's address "
+      "on the way to the head; for a head 127.0.0.1:0)",
+      cxxopts::value<std::string>(), "HOST:PORT")(
+      "advertise", "The host that others are told, where --listen is 0.0.0.0",
+      cxxopts::value<std::string>(),
+      "HOST")("store", "Memory for objects, reserved now",
+              cxxopts::value<std::string>()->default_value("4GiB"), "SIZE")(
+      "socket", "Where workers of this host connect (default: found by itself)",
+      cxxopts::value<std::string>(), "PATH")(
+      "schedule",
+      "hoplite, or plain: without its schedules, to compare with; all nodes "
+      "of a cluster alike",
+      cxxopts::value<std::string>()->default_value("hoplite"),
+      "NAME")("timeout", "Give up joining after this long",
+              cxxopts::value<std::string>()->default_value("30s"), "TIME")(
+      "end-with-input", "Stop at the end of standard input, too");
+  AddJsonOption(options);
+  return RunCommand(options, argc, argv, Start);
+}
+
+}  // namespace hoplite::cli
