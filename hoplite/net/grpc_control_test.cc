@@ -1,86 +1,305 @@
+// What only the transport with real sockets can show; the rest is in
+// control_transport_contract_test.cc.
+
 #include "hoplite/net/grpc_control.h"
 
-#include <deque>
+#include <arpa/inet.h>
+#include <grpcpp/grpcpp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "hoplite/base/mutex.h"
+#include "hoplite/base/random.h"
+#include "hoplite/net/control_transport_testing.h"
+#include "hoplite/net/grpc_settings.h"
+#include "hoplite/net/host_port.h"
+#include "hoplite/wire/codec.h"
+#include "hoplite/wire/hoplite.grpc.pb.h"
 
 namespace hoplite {
 namespace {
 
-// Collects what a transport brings.
-class Inbox {
+constexpr ClusterId kCluster(0xc1);
+
+std::unique_ptr<ControlTransport> Listen(
+    const std::string& listen = "127.0.0.1:0",
+    const std::string& advertise = "") {
+  auto transport =
+      GrpcControl::Listen({.listen = listen, .advertise = advertise});
+  if (transport.ok()) return *std::move(transport);
+  ADD_FAILURE() << transport.status();
+  return nullptr;
+}
+
+std::string HostOf(const std::string& address) {
+  return HostPort::Parse(address)->host;
+}
+
+// A connected plain socket to a transport. It ends with this object.
+class RawSocket {
  public:
-  ControlTransport::EventSink sink() {
-    return [this](Event event) {
-      MutexLock lock(mutex_);
-      events_.push_back(std::move(event));
-      arrived_.NotifyAll();
-    };
+  explicit RawSocket(const std::string& address)
+      : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in remote{};
+    remote.sin_family = AF_INET;
+    remote.sin_port = htons(HostPort::Parse(address)->port);
+    remote.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&remote),
+                           sizeof(remote)) == 0;
   }
-  template <typename T>
-  T Next() {
-    MutexLock lock(mutex_);
-    for (;;) {
-      for (auto one = events_.begin(); one != events_.end(); ++one) {
-        if (!std::holds_alternative<T>(*one)) continue;
-        T event = std::get<T>(std::move(*one));
-        events_.erase(one);
-        return event;
-      }
-      arrived_.Wait(mutex_);
-    }
+  ~RawSocket() { ::close(socket_); }
+  bool connected() const { return connected_; }
+  void Write(const std::string& bytes) {
+    // The peer may close at any byte; that is its right.
+    (void)::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
 
  private:
-  Mutex mutex_;
-  CondVar arrived_;
-  std::deque<Event> events_;
+  const int socket_;
+  bool connected_ = false;
 };
 
-TEST(GrpcControlTest, TwoNodesJoinAndTalk) {
-  auto head = GrpcControl::Listen({.listen = "127.0.0.1:0", .advertise = ""});
-  auto node = GrpcControl::Listen({.listen = "127.0.0.1:0", .advertise = ""});
-  ASSERT_TRUE(head.ok()) << head.status();
-  ASSERT_TRUE(node.ok()) << node.status();
-  const ClusterId cluster(77);
-  const Member first{.ref = {NodeId(1), Incarnation(1)},
-                     .control_address = (*head)->address(),
-                     .data_address = "127.0.0.1:1"};
-  Inbox head_inbox;
-  (*head)->Start(
-      cluster, first.ref, [&, sink = head_inbox.sink()](Event event) {
-        if (auto* join = std::get_if<event::JoinRequested>(&event)) {
-          Welcome welcome{
-              .cluster = cluster, .self = {}, .members = {}, .shard_map = {}};
-          welcome.self = {.ref = {NodeId(2), Incarnation(2)},
-                          .control_address = join->control_address,
-                          .data_address = join->data_address};
-          welcome.members = {first, welcome.self};
-          (*head)->Admit(join->token, welcome);
-        }
-        sink(std::move(event));
-      });
-  auto welcome = (*node)->Join((*head)->address(), "127.0.0.1:2",
-                               absl::Now() + absl::Seconds(10));
+// A stream to a transport whose other end says what a test wants.
+class RawStream {
+ public:
+  explicit RawStream(const std::string& address)
+      : channel_(MakeChannel(*HostPort::Parse(address))),
+        stub_(wire::Control::NewStub(channel_)),
+        stream_(stub_->Exchange(&context_)) {}
+
+  static wire::Batch Hello(NodeRef from, NodeRef to) {
+    wire::Batch batch;
+    batch.mutable_hello()->set_protocol_version(wire::kProtocolVersion);
+    batch.mutable_hello()->set_cluster(kCluster.value());
+    *batch.mutable_hello()->mutable_from() = wire::EncodeNodeRef(from);
+    *batch.mutable_hello()->mutable_to() = wire::EncodeNodeRef(to);
+    return batch;
+  }
+  void Write(const wire::Batch& batch) { stream_->Write(batch); }
+  bool Read(wire::Batch& batch) { return stream_->Read(&batch); }
+  // How the peer ends the stream.
+  grpc::Status AwaitEnd() {
+    wire::Batch batch;
+    while (stream_->Read(&batch)) {
+    }
+    return stream_->Finish();
+  }
+
+ private:
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<wire::Control::Stub> stub_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<wire::Batch, wire::Batch>> stream_;
+};
+
+// The node still takes and answers messages.
+void ExpectAlive(TestNode& node) {
+  TestNode other = StartNode(Listen(), kCluster, Node(99, 99));
+  other->Learn(node.member);
+  other->Send(node.ref(), Numbered(42));
+  const auto heard = node.inbox->Next<event::MessageReceived>();
+  EXPECT_EQ(heard.from, other.ref());
+  EXPECT_EQ(NumberOf(heard.message), 42);
+}
+
+TEST(GrpcControlTest, PortZeroGivesTheRealPort) {
+  const auto transport = Listen();
+  EXPECT_NE(HostPort::Parse(transport->address())->port, 0);
+}
+
+// ray#14098: a start that could not bind said that it had succeeded.
+TEST(GrpcControlTest, AnOccupiedPortIsAnErrorThatNamesIt) {
+  const auto first = Listen();
+  const auto second =
+      GrpcControl::Listen({.listen = first->address(), .advertise = ""});
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(second.status().message().find(
+                absl::StrCat("address in use ", first->address())),
+            absl::string_view::npos)
+      << second.status();
+}
+
+TEST(GrpcControlTest, AHostOfAnotherMachineIsAnErrorThatNamesIt) {
+  const auto transport =
+      GrpcControl::Listen({.listen = "198.51.100.1:0", .advertise = ""});
+  EXPECT_EQ(transport.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(transport.status().message().find("198.51.100.1:0"),
+            absl::string_view::npos)
+      << transport.status();
+}
+
+TEST(GrpcControlTest, AMalformedAddressIsAnError) {
+  EXPECT_EQ(
+      GrpcControl::Listen({.listen = "::1", .advertise = ""}).status().code(),
+      absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      Listen()->Join("::1", "127.0.0.1:1", TestDeadline()).status().code(),
+      absl::StatusCode::kInvalidArgument);
+}
+
+TEST(GrpcControlTest, ANameIsListenedOnAndJoinedAt) {
+  TestNode head = StartNode(Listen("localhost:0"), kCluster, Node(1, 1));
+  EXPECT_EQ(HostOf(head->address()), "localhost");
+  const auto joiner = Listen();
+  std::thread admitting([&] { AdmitNext(head, kCluster, Node(2, 2)); });
+  const auto welcome =
+      joiner->Join(head->address(), "127.0.0.1:1", TestDeadline());
+  admitting.join();
+  EXPECT_TRUE(welcome.ok()) << welcome.status();
+}
+
+TEST(GrpcControlTest, AWildcardIsNeverAdvertised) {
+  for (const std::string listen : {"0.0.0.0:0", "[::]:0"}) {
+    SCOPED_TRACE(listen);
+    const auto transport = Listen(listen);
+    ASSERT_NE(transport, nullptr);
+    EXPECT_FALSE(HostPort::Parse(transport->address())->is_wildcard());
+  }
+}
+
+TEST(GrpcControlTest, WhoJoinsAdvertisesItsAddressOnTheWayToTheHead) {
+  TestNode head = StartNode(Listen(), kCluster, Node(1, 1));
+  const auto joiner = Listen("0.0.0.0:0");
+  Welcome sent;
+  std::thread admitting([&] { sent = AdmitNext(head, kCluster, Node(2, 2)); });
+  const auto welcome =
+      joiner->Join(head->address(), "0.0.0.0:777", TestDeadline());
+  admitting.join();
   ASSERT_TRUE(welcome.ok()) << welcome.status();
-  Inbox node_inbox;
-  (*node)->Start(welcome->cluster, welcome->self.ref, node_inbox.sink());
-  for (const Member& member : welcome->members) (*node)->Learn(member);
-  const message::Release ping{.target = ObjectId()};
-  (*node)->Send(first.ref, ping);
-  auto heard = head_inbox.Next<event::MessageReceived>();
-  EXPECT_EQ(heard.from, welcome->self.ref);
-  EXPECT_EQ(heard.message, Message(ping));
-  (*head)->Send(welcome->self.ref, message::Leave{});
-  EXPECT_EQ(node_inbox.Next<event::MessageReceived>().message,
-            Message(message::Leave{}));
-  EXPECT_GT(head_inbox.Next<event::LatencyMeasured>().latency,
-            absl::ZeroDuration());
-  (*node)->Shutdown();
-  EXPECT_EQ(head_inbox.Next<event::PeerLost>().peer, welcome->self.ref);
+  EXPECT_EQ(HostOf(sent.self.control_address), "127.0.0.1");
+  EXPECT_EQ(sent.self.data_address, "127.0.0.1:777");
+  EXPECT_EQ(joiner->address(), sent.self.control_address);
+}
+
+TEST(GrpcControlTest, AnAdvertisedHostIsTakenAsItIs) {
+  TestNode head = StartNode(Listen(), kCluster, Node(1, 1));
+  const auto joiner = Listen("0.0.0.0:0", "node-7.example");
+  EXPECT_EQ(HostOf(joiner->address()), "node-7.example");
+  Welcome sent;
+  std::thread admitting([&] { sent = AdmitNext(head, kCluster, Node(2, 2)); });
+  const auto welcome =
+      joiner->Join(head->address(), "0.0.0.0:777", TestDeadline());
+  admitting.join();
+  ASSERT_TRUE(welcome.ok()) << welcome.status();
+  EXPECT_EQ(HostOf(sent.self.control_address), "node-7.example");
+  EXPECT_EQ(sent.self.data_address, "node-7.example:777");
+}
+
+TEST(GrpcControlTest, GarbageOnThePortHarmsNobody) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(absl::StrCat("seed ", seed));
+  Random random(seed);
+  TestNode node = StartNode(Listen(), kCluster, Node(1, 1));
+  for (int i = 0; i < 20; ++i) {
+    RawSocket socket(node->address());
+    ASSERT_TRUE(socket.connected());
+    // Half of them begin as HTTP/2 does.
+    std::string bytes = i % 2 == 0 ? "" : "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    for (int j = 0; j < 1000; ++j) {
+      bytes.push_back(static_cast<char>(random.Below(256)));
+    }
+    socket.Write(bytes);
+  }
+  ExpectAlive(node);
+}
+
+// grpc/grpc#19221: one message of a gigabyte brought the server down.
+TEST(GrpcControlTest, AnOversizeBatchEndsItsStreamOnly) {
+  TestNode node = StartNode(Listen(), kCluster, Node(1, 1));
+  wire::Batch batch = RawStream::Hello(Node(2, 2), node.ref());
+  for (int i = 0; i < 40; ++i) {
+    auto* grant = batch.add_messages()->mutable_grant_inline();
+    grant->set_object(std::string(28, 'o'));
+    grant->set_payload(std::string(60000, 'x'));
+  }
+  // The sender's own limit is the same, so this tries the receiver's.
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxSendMessageSize(-1);
+  auto stub = wire::Control::NewStub(
+      grpc::CreateCustomChannel(ToGrpcTarget(*HostPort::Parse(node->address())),
+                                grpc::InsecureChannelCredentials(), arguments));
+  grpc::ClientContext context;
+  auto raw = stub->Exchange(&context);
+  raw->Write(batch);
+  wire::Batch answer;
+  while (raw->Read(&answer)) {
+  }
+  EXPECT_FALSE(raw->Finish().ok());
+  ExpectAlive(node);
+  EXPECT_FALSE(node.inbox->Has<event::MessageReceived>());
+}
+
+TEST(GrpcControlTest, AMessageThatIsNotValidEndsItsStreamAndSaysWhy) {
+  TestNode node = StartNode(Listen(), kCluster, Node(1, 1));
+  RawStream stream(node->address());
+  wire::Batch batch = RawStream::Hello(Node(2, 2), node.ref());
+  batch.add_messages()->mutable_release()->set_target(std::string(27, 'o'));
+  stream.Write(batch);
+  EXPECT_FALSE(stream.AwaitEnd().ok());
+  EXPECT_EQ(node.inbox->Next<event::PeerLost>().peer, Node(2, 2));
+  ExpectAlive(node);
+}
+
+TEST(GrpcControlTest, AStreamIsRefusedWithTheReason) {
+  TestNode node = StartNode(Listen(), kCluster, Node(1, 1));
+  node->Forget(Node(3, 3));
+  struct Case {
+    wire::Batch first;
+    std::string reason;
+  };
+  std::vector<Case> cases = {
+      {wire::Batch(), "no hello"},
+      {RawStream::Hello(Node(2, 2), node.ref()), "protocol version"},
+      {RawStream::Hello(Node(2, 2), node.ref()), "cluster"},
+      {RawStream::Hello(Node(3, 3), node.ref()), "no longer a member"},
+      {RawStream::Hello(Node(2, 2), Node(1, 9)), "not the node"},
+      {RawStream::Hello(NodeRef(), node.ref()), "no node"},
+  };
+  cases[1].first.mutable_hello()->set_protocol_version(99);
+  cases[2].first.mutable_hello()->set_cluster(99);
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.reason);
+    RawStream stream(node->address());
+    stream.Write(one.first);
+    const grpc::Status status = stream.AwaitEnd();
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_NE(status.error_message().find(one.reason), std::string::npos)
+        << status.error_message();
+  }
+  ExpectAlive(node);
+}
+
+TEST(GrpcControlTest, AJoinInAnotherProtocolVersionIsRefused) {
+  TestNode head = StartNode(Listen(), kCluster, Node(1, 1));
+  auto stub =
+      wire::Control::NewStub(MakeChannel(*HostPort::Parse(head->address())));
+  grpc::ClientContext context;
+  wire::JoinRequest request;
+  request.set_protocol_version(wire::kProtocolVersion + 1);
+  wire::JoinReply reply;
+  const grpc::Status status = stub->Join(&context, request, &reply);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_NE(status.error_message().find("protocol version"), std::string::npos);
+}
+
+TEST(GrpcControlTest, AFirstBatchIsAnsweredThatTheHelloWasTaken) {
+  TestNode node = StartNode(Listen(), kCluster, Node(1, 1));
+  RawStream stream(node->address());
+  wire::Batch batch = RawStream::Hello(Node(2, 2), node.ref());
+  *batch.add_messages() = *wire::Encode(Numbered(5));
+  stream.Write(batch);
+  wire::Batch answer;
+  ASSERT_TRUE(stream.Read(answer));
+  EXPECT_TRUE(answer.hello_taken());
+  EXPECT_EQ(NumberOf(node.inbox->NextMessage()), 5);
 }
 
 }  // namespace

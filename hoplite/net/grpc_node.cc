@@ -217,7 +217,8 @@ GrpcNode::StreamPtr GrpcNode::OpenIfDue(NodeRef to, Peer& peer) {
   wire::Hello hello;
   hello.set_protocol_version(wire::kProtocolVersion);
   hello.set_cluster(cluster_.value());
-  *hello.mutable_node() = wire::EncodeNodeRef(self_);
+  *hello.mutable_from() = wire::EncodeNodeRef(self_);
+  *hello.mutable_to() = wire::EncodeNodeRef(to);
   stream->SetHello(std::move(hello), std::exchange(peer.waiting, Outbox()));
   peer.stream = stream;
   links_.emplace(stream.get(),

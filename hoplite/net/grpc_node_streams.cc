@@ -90,7 +90,7 @@ void GrpcNode::HandleMessages(GrpcStream& stream, NodeRef peer,
 grpc::Status GrpcNode::CheckHello(const wire::Batch& batch) const {
   if (!batch.has_hello()) return Refusal("the first batch has no hello");
   const wire::Hello& hello = batch.hello();
-  const NodeRef peer = wire::DecodeNodeRef(hello.node());
+  const NodeRef peer = wire::DecodeNodeRef(hello.from());
   if (hello.protocol_version() != wire::kProtocolVersion) {
     return Refusal(absl::StrFormat(
         "this node speaks protocol version %d and the caller version %d",
@@ -100,6 +100,11 @@ grpc::Status GrpcNode::CheckHello(const wire::Batch& batch) const {
     return Refusal(absl::StrFormat(
         "this node is of cluster %016x and the caller of cluster %016x",
         cluster_.value(), hello.cluster()));
+  }
+  if (wire::DecodeNodeRef(hello.to()) != self_) {
+    return Refusal(absl::StrFormat(
+        "this is incarnation %d of %s, not the node that the caller means",
+        self_.incarnation.value(), ToString(self_.node)));
   }
   if (!peer) return Refusal("the caller's hello has no node");
   if (IsForgotten(peer)) {
@@ -121,7 +126,7 @@ grpc::Status GrpcNode::Establish(Link& link, const wire::Batch& batch) {
   }
   grpc::Status status = CheckHello(batch);
   if (!status.ok()) return status;
-  link.peer = wire::DecodeNodeRef(batch.hello().node());
+  link.peer = wire::DecodeNodeRef(batch.hello().from());
   link.established = true;
   // Before any message: the opener looks for it in the first batch.
   link.stream->BeginProbes(/*hello_taken=*/true);

@@ -67,13 +67,12 @@ void GrpcStream::Cut(grpc::Status status) {
   bool cancel = false;
   {
     MutexLock lock(mutex_);
-    if (ending_) return;
+    if (!ending_) status_ = std::move(status);
     ending_ = true;
-    status_ = std::move(status);
     outbox_.Clear();
     // Before Start there is no call yet; Start looks again. Where a batch is
-    // being handled, HandleRead finishes the call; the opening end would then
-    // wait for the peer's status.
+    // being handled, HandleRead finishes the call. An opening end that is
+    // finishing already may wait for its peer: no longer.
     cancel = started_ && (reading_ || writing_ || opened_);
   }
   if (cancel) call_->Cancel();
@@ -99,6 +98,7 @@ void GrpcStream::HandleRead(bool ok) {
       // A peer that only ends its own half may leave a write blocked.
       cancel = writing_ && !opened_;
       ending_ = true;
+      peer_ended_ = true;
     }
     again = !ending_;
     reading_ = again;
@@ -181,12 +181,16 @@ std::optional<wire::Batch> GrpcStream::BeginWriteIfDue() {
 }
 
 void GrpcStream::FinishIfIdle() {
+  bool cancel = false;
   {
     MutexLock lock(mutex_);
     if (!ending_ || reading_ || handling_ || writing_ || finishing_) return;
     finishing_ = true;
     final_status_ = status_;
+    // Else the opening end would wait for the peer to end the call.
+    cancel = opened_ && !peer_ended_;
   }
+  if (cancel) call_->Cancel();
   call_->Finish(&final_status_, &finished_);
 }
 

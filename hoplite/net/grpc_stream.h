@@ -102,6 +102,7 @@ class GrpcStream : public std::enable_shared_from_this<GrpcStream> {
   bool handling_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  bool peer_ended_ ABSL_GUARDED_BY(mutex_) = false;  // nothing more to read
   bool finishing_ ABSL_GUARDED_BY(mutex_) = false;
   grpc::Status status_ ABSL_GUARDED_BY(mutex_);
   grpc::Status final_status_;  // owned by Finish
