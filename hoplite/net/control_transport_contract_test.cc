@@ -204,8 +204,8 @@ TEST_P(ControlTransportTest, TenThousandMessagesArriveInOrderBothWays) {
 }
 
 TEST_P(ControlTransportTest, WhatIsSentToItselfComesThroughTheSink) {
-  TransportPtr transport = Listen();
   Inbox inbox;
+  TransportPtr transport = Listen();
   const std::thread::id caller = std::this_thread::get_id();
   transport->Start(kCluster, Node(1, 1), [&](Event event) {
     EXPECT_NE(std::this_thread::get_id(), caller);
@@ -437,10 +437,10 @@ TEST_P(ControlTransportTest, ShutdownIsBoundedWhileOthersSend) {
 
 TEST_P(ControlTransportTest, NothingIsHeardAfterShutdown) {
   TestNode first = StartedNode(1);
-  TransportPtr second = Listen();
   std::atomic<bool> shut_down = false;
   std::atomic<bool> heard_late = false;
   Inbox inbox;
+  TransportPtr second = Listen();
   second->Start(kCluster, Node(2, 2), [&](Event event) {
     if (shut_down) heard_late = true;
     inbox.Add(std::move(event));

@@ -95,9 +95,10 @@ inline NodeRef Node(std::uint32_t node, std::uint64_t incarnation) {
 
 // A transport that has been started, and what it hears.
 struct TestNode {
-  std::unique_ptr<ControlTransport> transport;
-  Member member = {};
+  // Outlives the transport that fills it.
   std::unique_ptr<Inbox> inbox = std::make_unique<Inbox>();
+  std::unique_ptr<ControlTransport> transport = nullptr;
+  Member member = {};
 
   NodeRef ref() const { return member.ref; }
   ControlTransport* operator->() const { return transport.get(); }
@@ -106,7 +107,8 @@ struct TestNode {
 // Starts `transport` as this node.
 inline TestNode StartNode(std::unique_ptr<ControlTransport> transport,
                           ClusterId cluster, NodeRef self) {
-  TestNode node{.transport = std::move(transport)};
+  TestNode node;
+  node.transport = std::move(transport);
   node.member = {.ref = self,
                  .control_address = node.transport->address(),
                  .data_address = "127.0.0.1:1"};
