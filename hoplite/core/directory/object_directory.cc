@@ -347,17 +347,10 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
   std::erase_if(record->puts, [&](const auto& queued) {
     return queued.second.generation == put.generation;
   });
-  if (record->generation == put.generation) {
-    // Sealed: its bytes came along, and its client gave up before it heard.
+  if (record->generation == put.generation && !record->sealed) {
     record->Erase(from, loads_);
-    const bool elsewhere = std::ranges::any_of(
-        record->copies, [](const auto& copy) { return copy.second.complete; });
-    if (record->sealed && elsewhere) {
-      ServeWaiting(put.object, *record, out);
-    } else {
-      Lose(put.object, *record, absl::StatusCode::kAborted,
-           "its writer ended before Seal", out);
-    }
+    Lose(put.object, *record, absl::StatusCode::kAborted,
+         "its writer ended before Seal", out);
   }
   EraseIfEmpty(put.object);
 }

@@ -123,19 +123,24 @@ void LocalPuts::EndPut(NodeContext& context, RequestId request,
                ? absl::StatusCode::kResourceExhausted
                : code;
     absl::StrAppend(&detail, ", the store had no room for it");
-  } else if (!put.accepted) {
+    End(context, it, code, std::move(detail));
+    return;
+  }
+  if (!put.accepted) {
     absl::StrAppend(&detail, ", the directory had not accepted it");
+    if (put.payload != nullptr) {
+      // The object may be there already, and read: it stays, if it is.
+      Answer(context, request, put, code, std::move(detail));
+      return;
+    }
   } else {
     absl::StrAppend(&detail, ", its writer had not sealed it");
   }
-  if (put.has_buffer) {
-    context.SendToShard(put.object,
-                        message::PutAborted{.object = put.object,
-                                            .generation = put.generation});
-  }
-  const bool accepted = put.accepted;
+  context.SendToShard(
+      put.object,
+      message::PutAborted{.object = put.object, .generation = put.generation});
   End(context, it, code, std::move(detail));
-  if (accepted) objects_.Abandon(context, put.object, put.generation);
+  if (put.accepted) objects_.Abandon(context, put.object, put.generation);
 }
 
 void LocalPuts::End(NodeContext& context, Puts::iterator it,
@@ -149,6 +154,12 @@ void LocalPuts::End(NodeContext& context, Puts::iterator it,
   if (put.has_buffer && !put.accepted) {
     objects_.Abandon(context, put.object, Generation());
   }
+  Answer(context, request, put, code, std::move(detail));
+}
+
+void LocalPuts::Answer(NodeContext& context, RequestId request,
+                       const LocalPut& put, absl::StatusCode code,
+                       std::string detail) {
   context.requests.Answer({.request = request,
                            .code = code,
                            .detail = std::move(detail),

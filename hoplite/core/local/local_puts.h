@@ -24,7 +24,9 @@ class LocalPuts {
 
   void OnPut(NodeContext& context, const event::PutRequested& put);
   void OnFilled(NodeContext& context, RequestId request);
-  // Deadline or cancel: a Put that is not sealed and accepted never was.
+  // Deadline or cancel: a Put that is not sealed never was. One whose bytes
+  // went along when it registered is answered, and goes on: it may be accepted
+  // already.
   void EndPut(NodeContext& context, RequestId request, absl::StatusCode code,
               std::string detail);
   // Returns how long another node took to answer, where it did at once.
@@ -63,6 +65,9 @@ class LocalPuts {
   void FinishIfDone(NodeContext& context, Puts::iterator it);
   void End(NodeContext& context, Puts::iterator it, absl::StatusCode code,
            std::string detail);
+  // To the client, unless it was answered before.
+  void Answer(NodeContext& context, RequestId request, const LocalPut& put,
+              absl::StatusCode code, std::string detail);
   Puts::iterator Find(const ObjectId& object, Generation generation);
 
   LocalObjects& objects_;

@@ -362,6 +362,30 @@ TEST_F(LocalPutsTest, EndingWhatHasEndedIsHarmless) {
   EXPECT_THAT(out_, IsEmpty());
 }
 
+// Symptom: a reduction failed for a source that nobody had deleted. Cause: a
+// Put was undone that others had seen, when its client gave it up on the way.
+TEST_F(LocalPutsTest, APutWhoseBytesWentAlongGoesOnWithoutItsClient) {
+  const RequestId put = PutBytes(Id(1), "small");
+  BufferCreated(put);
+  EndPut(put);
+  EXPECT_EQ(AnswerCode(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(Sent<message::PutAborted>(out_), IsEmpty());
+  EXPECT_TRUE(puts_.IsPutting(Id(1), last_generation_));
+  Answer(Id(1));
+  EXPECT_THAT(All<command::AnswerRequest>(out_), IsEmpty()) << "told before";
+  EXPECT_NE(objects_.FindHeld(Id(1), last_generation_), nullptr);
+  EXPECT_FALSE(puts_.IsPutting(Id(1), last_generation_));
+}
+
+TEST_F(LocalPutsTest, APutWithoutItsClientMayStillBeRefused) {
+  const RequestId put = PutBytes(Id(1), "small");
+  BufferCreated(put);
+  EndPut(put, absl::StatusCode::kCancelled);
+  Answer(Id(1), absl::StatusCode::kAlreadyExists);
+  EXPECT_TRUE(Only<command::ReleaseBuffer>(out_).has_value());
+  EXPECT_EQ(node_.buffers.size(), 0u);
+}
+
 // --- Delete, while the Put is under way. ------------------------------------
 
 TEST_F(LocalPutsTest, ADeletedObjectsPutEnds) {
