@@ -56,7 +56,8 @@ void GrpcNode::HandleBatch(GrpcStream& stream, wire::Batch& batch) {
     MutexLock lock(mutex_);
     Link& link = links_.at(&stream);
     if (link.cut || stopping_) return;
-    if (!started_) {
+    // Behind batches that came before Start, until those are taken.
+    if (!started_ || !link.early.empty()) {
       link.early.push_back(std::move(batch));
       return;
     }

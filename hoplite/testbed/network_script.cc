@@ -176,7 +176,13 @@ std::string SetUpScript(const NetworkPlan& plan) {
       "mount -t proc proc /proc 2>/dev/null || true\n"
       "mount -t tmpfs tmpfs /run\n"
       "mount -t tmpfs tmpfs /dev/shm\n"
-      "mkdir /run/testbed\n";
+      "mkdir /run/testbed\n"
+      // A bridge that shows its packets to firewalls costs a third of what a
+      // packet costs, and has none to show them to.
+      "for kind in ip ip6 arp; do\n"
+      "  file=/proc/sys/net/bridge/bridge-nf-call-${kind}tables\n"
+      "  { echo 0 > \"$file\"; } 2>/dev/null || true\n"
+      "done\n";
   absl::StrAppend(&result, File("/run/testbed/hosts", HostsFile(plan)),
                   "mount --bind /run/testbed/hosts /etc/hosts\n",
                   Batch("ip", LinkLines(plan)),
