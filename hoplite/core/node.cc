@@ -192,6 +192,7 @@ void Node::Parts::On(NodeContext&, const event::LatencyMeasured& measured) {
 }
 
 void Node::Parts::On(NodeContext&, const event::BandwidthMeasured& measured) {
+  if (!(measured.bytes_per_second > 0)) return;
   // A transfer that shared its link saw less of it: old highs fade slowly.
   const double faded = bytes_per_second.value_or(0) * 0.95;
   bytes_per_second = std::max(faded, measured.bytes_per_second);
