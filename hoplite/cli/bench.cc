@@ -29,6 +29,8 @@ constexpr double kIdleMin = 0.1;
 // From the commands to their common start.
 constexpr std::int64_t kStartDelayNanos = 50'000'000;
 constexpr absl::Duration kWarmTimeout = absl::Seconds(60);
+// A member answers soon after its last call has ended.
+constexpr absl::Duration kAnswerSlack = absl::Seconds(30);
 // Round trips of a bare stream and single Gets, beside a row of small ones.
 constexpr int kProbeWarmUps = 20;
 constexpr int kProbes = 50;
@@ -140,7 +142,8 @@ absl::Status Bench::Measure(const BenchOptions& options, BenchRow& row) {
                 {"members", options.nodes}};
   };
   HOPLITE_RETURN_IF_ERROR(
-      cluster->AskAll(warm, absl::Now() + kWarmTimeout).status());
+      cluster->AskAll(warm, absl::Now() + kWarmTimeout + kAnswerSlack)
+          .status());
   RowContext context{.options = options, .cluster = *cluster};
   HOPLITE_ASSIGN_OR_RETURN(context.file_sha256, FileDigest(options.file));
   for (int run = 0; run < options.warm_ups + options.runs; ++run) {
@@ -176,7 +179,7 @@ absl::Status Bench::MeasureSmall(const BenchOptions& options,
              {"nonce", absl::StrCat(nonce_, "-", row_number_)},
              {"bytes", row.bytes},
              {"count", kProbes}};
-  const absl::Time deadline = absl::Now() + options.timeout;
+  const absl::Time deadline = absl::Now() + options.timeout + kAnswerSlack;
   HOPLITE_RETURN_IF_ERROR(cluster.Ask(1, probe, deadline).status());
   probe["do"] = "probe_get";
   HOPLITE_ASSIGN_OR_RETURN(const Json got, cluster.Ask(0, probe, deadline));
@@ -211,7 +214,8 @@ absl::Status Bench::Prepare(RowContext& context, std::uint64_t run,
   };
   HOPLITE_ASSIGN_OR_RETURN(
       const std::vector<Json> prepared,
-      context.cluster.AskAll(prepare, absl::Now() + 2 * options.timeout));
+      context.cluster.AskAll(prepare,
+                             absl::Now() + options.timeout + kAnswerSlack));
   for (const Json& answer : prepared) {
     row.put_ms =
         std::max(row.put_ms, answer.at("put_nanos").get<double>() / 1e6);
@@ -234,7 +238,8 @@ absl::StatusOr<double> Bench::RunClock(RowContext& context, std::uint64_t run) {
   HOPLITE_ASSIGN_OR_RETURN(auto idle, testbed::IdleShareSampler::Create());
   HOPLITE_ASSIGN_OR_RETURN(
       const std::vector<Json> ended,
-      context.cluster.Hear(absl::Now() + 2 * context.options.timeout));
+      context.cluster.Hear(absl::Now() + context.options.timeout +
+                           kAnswerSlack));
   HOPLITE_ASSIGN_OR_RETURN(const double idle_share, idle.Take());
   std::int64_t end = from;
   for (const Json& answer : ended) {
@@ -249,7 +254,7 @@ absl::StatusOr<double> Bench::RunClock(RowContext& context, std::uint64_t run) {
 absl::Status Bench::RunOnce(RowContext& context, std::uint64_t run,
                             BenchRow& row) {
   BenchCluster& cluster = context.cluster;
-  const absl::Duration timeout = 2 * context.options.timeout;
+  const absl::Duration timeout = context.options.timeout + kAnswerSlack;
   const auto ask = [&](const char* what) {
     return cluster.AskAll(
         [what](int) {

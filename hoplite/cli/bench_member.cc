@@ -26,7 +26,7 @@ constexpr int kWarmObjects = 128;
 constexpr int kQuietPuts = 16;
 // Enough for a transfer to show what its link carries.
 constexpr std::uint64_t kLinkBytes = 1 << 20;
-constexpr CallOptions kSmallCall{.timeout = absl::Seconds(60)};
+constexpr CallOptions kSmallCall{.timeout = absl::Seconds(30)};
 
 double Median(std::vector<double> values) {
   std::ranges::sort(values);
@@ -156,9 +156,9 @@ absl::StatusOr<Json> BenchMember::Warm(const Json& command) {
 absl::Status BenchMember::MeasureLink(const Json& command) {
   const int members = command.at("members");
   const auto id = [&](int member) {
-    return IdFromName(
-        absl::StrCat("bench/link/", command.at("nonce").get<std::string>(),
-                     "/", member % members));
+    return IdFromName(absl::StrCat("bench/link/",
+                                   command.at("nonce").get<std::string>(), "/",
+                                   member % members));
   };
   const std::vector<std::byte> bytes(kLinkBytes);
   const int member = command.at("member");

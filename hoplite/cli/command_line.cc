@@ -1,8 +1,5 @@
 #include "hoplite/cli/command_line.h"
 
-#include <unistd.h>
-
-#include <cstdlib>
 #include <exception>
 #include <iostream>
 
@@ -100,14 +97,6 @@ int RunCommand(cxxopts::Options& options, int argc, char** argv,
     std::cerr << "Try: " << options.program() << " --help\n";
   }
   return ExitCode(status);
-}
-
-void EnterCallersFolder() {
-  const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
-  if (folder != nullptr && chdir(folder) != 0) {
-    std::cerr << "hoplite: cannot enter " << folder
-              << ": relative paths start at another folder\n";
-  }
 }
 
 void AddJsonOption(cxxopts::Options& options) {

@@ -52,10 +52,6 @@ using CommandBody = std::function<absl::Status(const cxxopts::ParseResult&)>;
 int RunCommand(cxxopts::Options& options, int argc, char** argv,
                const CommandBody& body);
 
-// Under `bazel run`: goes to the folder where it was called, so that relative
-// paths mean what the caller meant.
-void EnterCallersFolder();
-
 // --json alone; or, for commands that have a node do something, with --node
 // and --timeout.
 void AddJsonOption(cxxopts::Options& options);

@@ -6,6 +6,7 @@
 #include "hoplite/cli/bench_member.h"
 #include "hoplite/cli/command_line.h"
 #include "hoplite/cli/commands.h"
+#include "hoplite/cli/program.h"
 
 namespace hoplite::cli {
 namespace {
@@ -43,9 +44,9 @@ void PrintUsage(std::ostream& out) {
 }
 
 int Main(int argc, char** argv) {
+  PrepareProgram();
   const absl::string_view name = argc > 1 ? argv[1] : "";
   if (name == kBenchMemberCommand) return BenchMember().Main();
-  EnterCallersFolder();
   for (const Command& command : kCommands) {
     if (name == command.name) return command.run(argc - 1, argv + 1);
   }

@@ -29,6 +29,7 @@
 #include "hoplite/cli/command_line.h"
 #include "hoplite/cli/files.h"
 #include "hoplite/cli/mapped_memory.h"
+#include "hoplite/cli/program.h"
 #include "hoplite/cli/temporary_folder.h"
 
 namespace hoplite::cli {
@@ -222,10 +223,10 @@ absl::Status Show(const cxxopts::ParseResult& parsed) {
 }
 
 int Main(int argc, char** argv) {
+  PrepareProgram();
   if (argc > 1 && argv[1] == absl::string_view(kBenchMemberCommand)) {
     return BenchMember().Main();
   }
-  EnterCallersFolder();
   cxxopts::Options options(
       "quickstart",
       "Shows what Hoplite is for: eight nodes on emulated links, six "
