@@ -35,12 +35,17 @@ StreamId DataPlaneModel::Open(Flow opened) {
   flows_.push_back(std::move(opened));
   HOPLITE_CHECK(stream.value() == flows_.size());
   host_->agenda().After(latency, [this, stream] { Ask(stream); });
-  if (options_.measures && met_.emplace(receiver, server).second) {
-    host_->agenda().After(2 * latency, [this, receiver, latency] {
-      host_->Tell(receiver, event::LatencyMeasured{latency});
-    });
-  }
+  Meet(receiver, server);
   return stream;
+}
+
+void DataPlaneModel::Meet(NodeId node, NodeId peer) {
+  if (!options_.measures || node == peer) return;
+  if (!met_.emplace(node, peer).second) return;
+  const absl::Duration latency = network_.Latency(node, peer);
+  host_->agenda().After(2 * latency, [this, node, latency] {
+    host_->Tell(node, event::LatencyMeasured{latency});
+  });
 }
 
 void DataPlaneModel::Ask(StreamId stream) {

@@ -51,6 +51,10 @@ class DataPlaneModel final : public FrameSource {
   NetworkModel& network() { return network_; }
   const NetworkModel& network() const { return network_; }
 
+  // The node opens a connection of any kind to the peer: at first, a hello
+  // tells it the latency.
+  void Meet(NodeId node, NodeId peer);
+
   // The orders of core/command.h, given by `node`.
   void StartTransfer(NodeRef node, const command::StartTransfer& order);
   void CancelTransfer(NodeRef node, TransferId transfer);

@@ -82,6 +82,8 @@ void Simulation::StartNode(NodeConfig config) {
   slots_[ref.node.value()] = std::make_unique<Slot>(
       ref, options_.store_capacity, options_.make_machine(std::move(config)));
   slots_[ref.node.value()]->learned = std::move(learned);
+  // Everyone keeps a stream to the head.
+  data_plane_.Meet(ref.node, kHead);
   ScheduleTick(*slots_[ref.node.value()]);
 }
 

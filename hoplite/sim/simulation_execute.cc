@@ -18,6 +18,7 @@ void Simulation::Execute(Slot& slot, const command::Send& order) {
                                          ", which it does not know"));
     return;
   }
+  data_plane_.Meet(slot.ref.node, order.to.node);
   data_plane_.network().SendControl(
       slot.ref.node, order.to.node, WireBytes(order.message),
       [this, from = slot.ref, to = order.to, message = order.message] {

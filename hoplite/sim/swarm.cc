@@ -36,6 +36,7 @@ SimulationOptions DrawSimulation(Random random) {
     network.frame_cost = absl::Microseconds(random.Between(0, 30));
   }
   options.local_delay = absl::Nanoseconds(random.Between(0, 20'000));
+  options.occurrences_max = 5'000'000;
   options.data_plane.measures = random.Chance(2, 3);
   if (random.Chance(1, 4)) {
     options.data_plane.frame_bytes_min = 1u << random.Between(14, 20);

@@ -10,13 +10,16 @@
 
 namespace hoplite::sim {
 std::uint32_t DegreeBound(std::uint64_t size, std::uint32_t nodes,
+                          std::uint64_t frame_bytes_min,
                           const NetworkOptions& network) {
   // The more latency and bandwidth, the higher the degree: the highest that a
-  // node may believe in, measured or before it has measured.
+  // node may believe in. It takes the time of a Put's answer for a round trip,
+  // which has waited for other messages and frames.
+  constexpr double kQueues = 10;
   const double latency =
-      std::max(absl::ToDoubleSeconds(kLatencyUntilMeasured),
-               absl::ToDoubleSeconds(network.latency + network.latency_spread +
-                                     network.frame_cost));
+      absl::ToDoubleSeconds(kLatencyUntilMeasured) +
+      kQueues * absl::ToDoubleSeconds(network.latency + network.latency_spread +
+                                      network.frame_cost);
   const double rate = std::max(kBandwidthUntilMeasured,
                                static_cast<double>(network.bytes_per_second));
   const double bytes = static_cast<double>(size);
@@ -60,6 +63,9 @@ void TransferChecker::OnCommand(absl::Time now, NodeRef node,
     AddEdge(now, node, *start);
   } else if (const auto* end = std::get_if<command::CancelTransfer>(&command)) {
     EndEdge(node.node, end->transfer, false);
+  } else if (const auto* send = std::get_if<command::Send>(&command)) {
+    const auto* gone = std::get_if<message::Withdraw>(&send->message);
+    if (gone != nullptr) Orphan(gone->object, node.node);
   } else if (const auto* out = std::get_if<command::ReleaseBuffer>(&command)) {
     const auto found = whole_.find({node.node, out->buffer});
     if (found == whole_.end()) return;
@@ -72,8 +78,7 @@ void TransferChecker::AddEdge(absl::Time now, NodeRef node,
                               const command::StartTransfer& order) {
   if (order.key.is_output()) return;
   const ObjectId& object = order.key.object;
-  Graph& graph = graphs_[object];
-  if (graph.edges.contains(node.node)) {
+  if (!fetching_.emplace(node.node, object).second) {
     Add(now, object,
         absl::StrCat(ToString(node.node), " fetches it twice at a time"));
     return;
@@ -81,43 +86,57 @@ void TransferChecker::AddEdge(absl::Time now, NodeRef node,
   if (held_.contains({node.node, object})) {
     Add(now, object, absl::StrCat(ToString(node.node), " fetches what it has"));
   }
+  const GraphKey key(object, order.generation);
+  Graph& graph = graphs_[key];
   const NodeId server = order.server.node;
   const bool orphan = graph.orphans.erase(node.node) > 0;
   graph.edges[node.node] = Edge{server, order.buffer, orphan};
-  under_way_[{node.node, order.transfer}] = object;
-  CheckCircle(now, object, node.node);
+  under_way_[{node.node, order.transfer}] = key;
+  CheckCircle(now, key, node.node);
   if (orphan) return;
   ++graph.receivers[server];
-  CheckDegree(now, object, server, order.size);
+  CheckDegree(now, key, server, order.size);
 }
 
-void TransferChecker::CheckDegree(absl::Time now, const ObjectId& object,
+void TransferChecker::CheckDegree(absl::Time now, const GraphKey& key,
                                   NodeId server, std::uint64_t size) {
-  const std::uint32_t receivers = graphs_[object].receivers[server];
+  const std::uint32_t receivers = graphs_[key].receivers[server];
   if (receivers < 2 || simulation_->options().schedule == Schedule::kPlain) {
     return;
   }
   const auto count = static_cast<std::uint32_t>(simulation_->nodes().size());
   const auto [bound, is_new] = bounds_.try_emplace({size, count}, 0);
   if (is_new) {
-    bound->second = DegreeBound(size, count, simulation_->options().network);
+    const SimulationOptions& options = simulation_->options();
+    bound->second = DegreeBound(size, count, options.data_plane.frame_bytes_min,
+                                options.network);
   }
   if (receivers <= bound->second) return;
-  Add(now, object,
+  Add(now, key.first,
       absl::StrCat(ToString(server), " serves ", receivers,
                    " receivers; the degree is at most ", bound->second));
 }
 
-void TransferChecker::CheckCircle(absl::Time now, const ObjectId& object,
+void TransferChecker::Orphan(const ObjectId& object, NodeId server) {
+  for (auto found = graphs_.lower_bound(GraphKey(object, Generation()));
+       found != graphs_.end() && found->first.first == object; ++found) {
+    found->second.receivers.erase(server);
+    for (auto& [receiver, edge] : found->second.edges) {
+      if (edge.server == server) edge.orphan = true;
+    }
+  }
+}
+
+void TransferChecker::CheckCircle(absl::Time now, const GraphKey& key,
                                   NodeId receiver) {
-  const Graph& graph = graphs_[object];
+  const Graph& graph = graphs_[key];
   NodeId at = receiver;
   for (std::size_t hops = 0; hops <= graph.edges.size(); ++hops) {
     const auto next = graph.edges.find(at);
     if (next == graph.edges.end()) return;
     at = next->second.server;
     if (at == receiver) {
-      Add(now, object,
+      Add(now, key.first,
           absl::StrCat(ToString(receiver), " fetches in a circle"));
       return;
     }
@@ -127,13 +146,14 @@ void TransferChecker::CheckCircle(absl::Time now, const ObjectId& object,
 void TransferChecker::EndEdge(NodeId node, TransferId transfer, bool complete) {
   const auto found = under_way_.find({node, transfer});
   if (found == under_way_.end()) return;
-  const ObjectId object = found->second;
+  const GraphKey key = found->second;
   under_way_.erase(found);
-  Graph& graph = graphs_[object];
+  fetching_.erase({node, key.first});
+  Graph& graph = graphs_[key];
   const auto edge = graph.edges.find(node);
   if (complete) {
-    whole_[{node, edge->second.buffer}] = object;
-    held_.insert({node, object});
+    whole_[{node, edge->second.buffer}] = key.first;
+    held_.insert({node, key.first});
   }
   if (!complete) graph.orphans.insert(node);
   if (!edge->second.orphan) --graph.receivers[edge->second.server];

@@ -23,6 +23,7 @@ namespace hoplite::sim {
 // The largest degree that the model of costs may choose for an object of this
 // size, given what nodes may have measured: d minimises d S/B + depth(d) h.
 std::uint32_t DegreeBound(std::uint64_t size, std::uint32_t nodes,
+                          std::uint64_t frame_bytes_min,
                           const NetworkOptions& network);
 
 class TransferChecker final : public Observer {
@@ -39,6 +40,8 @@ class TransferChecker final : public Observer {
   void OnFrameSent(absl::Time now, const FrameSent& frame) override;
 
  private:
+  // Each generation of an object has a graph of its own.
+  using GraphKey = std::pair<ObjectId, Generation>;
   struct Edge {
     NodeId server;
     BufferId buffer;
@@ -54,15 +57,18 @@ class TransferChecker final : public Observer {
   void AddEdge(absl::Time now, NodeRef node,
                const command::StartTransfer& order);
   void EndEdge(NodeId node, TransferId transfer, bool complete);
-  void CheckDegree(absl::Time now, const ObjectId& object, NodeId server,
+  void CheckDegree(absl::Time now, const GraphKey& key, NodeId server,
                    std::uint64_t size);
-  void CheckCircle(absl::Time now, const ObjectId& object, NodeId receiver);
+  // The server hands its own grant back: whoever pulls from it is refused.
+  void Orphan(const ObjectId& object, NodeId server);
+  void CheckCircle(absl::Time now, const GraphKey& key, NodeId receiver);
 
   Simulation* const simulation_;
   const History* const history_;
   Violations* const violations_;
-  std::map<ObjectId, Graph> graphs_;
-  std::map<std::pair<NodeId, TransferId>, ObjectId> under_way_;
+  std::map<GraphKey, Graph> graphs_;
+  std::map<std::pair<NodeId, TransferId>, GraphKey> under_way_;
+  std::set<std::pair<NodeId, ObjectId>> fetching_;
   // Objects that are whole on a node, by the buffer that they are in.
   std::map<std::pair<NodeId, BufferId>, ObjectId> whole_;
   std::set<std::pair<NodeId, ObjectId>> held_;
