@@ -77,6 +77,7 @@ TEST_P(ClientContractTest, AnEmptyBufferCanBeSealed) {
   EXPECT_EQ(client(0).Get(id, {.timeout = kPatience})->size(), 0U);
 }
 
+// ray-project/ray#7802: a wait for an object larger than the store hung.
 TEST_P(ClientContractTest, AnObjectLargerThanTheStoreIsRefusedNamingBoth) {
   StartNode(8 << 20);
   StartNode(kStoreBytes);
@@ -91,6 +92,7 @@ TEST_P(ClientContractTest, AnObjectLargerThanTheStoreIsRefusedNamingBoth) {
                        AllOf(HasSubstr("8388609"), HasSubstr("8388608"))));
 }
 
+// ray-project/ray#4878: puts into a full store hung.
 TEST_P(ClientContractTest, APutWaitsForRoomUntilItsDeadline) {
   StartNode(8 << 20);
   const ObjectId first = NewId();
@@ -106,6 +108,7 @@ TEST_P(ClientContractTest, APutWaitsForRoomUntilItsDeadline) {
   EXPECT_THAT(waits.Get(), IsOk());
 }
 
+// ray-project/ray#62093: copies that nobody read kept their room for ever.
 TEST_P(ClientContractTest, CopiesThatNobodyReadsMakeRoom) {
   StartNode(64 << 20);
   StartNode(8 << 20);

@@ -31,6 +31,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, ClientContractTest,
                                                                 : "Socket";
                          });
 
+// pytorch/gloo#511: a timeout did not say of which operation and node.
 TEST_P(ClientContractTest, AnErrorSaysAllThatIsKnown) {
   StartNode();
   const ObjectId id = NewId();
@@ -125,6 +126,7 @@ TEST_P(ClientContractTest, TheFirstKOfNAreNamedInTheOrderTheyCame) {
   EXPECT_THAT(WaitForFirst(all, 9), ElementsAre(2, 0, 3, 1));
 }
 
+// NVIDIA/nccl#585: what was blocked stayed blocked at an abort.
 TEST_P(ClientContractTest, ShutdownEndsWhatIsBlocked) {
   StartNode();
   std::vector<ObjectId> ids = {NewId(), NewId()};
