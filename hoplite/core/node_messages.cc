@@ -170,6 +170,7 @@ void Node::Parts::Hear(NodeContext& context, NodeRef from,
 void Node::Parts::Hear(NodeContext& context, NodeRef from,
                        const message::Drop& drop) {
   puts.OnDrop(context, drop);
+  member.OnDrop(context, drop);
   objects.OnDrop(context, from, drop);
 }
 

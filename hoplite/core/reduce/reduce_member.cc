@@ -1,6 +1,7 @@
 #include "hoplite/core/reduce/reduce_member.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "hoplite/base/check.h"
 
@@ -119,6 +120,7 @@ void ReduceMember::StartFolds(NodeContext& context, const ObjectId& target) {
     const bool folds =
         !position.assignment.inputs.empty() || position.assignment.root;
     if (!folds || position.started || !position.output_ready) continue;
+    if (position.assignment.size == 0) continue;  // complete as it is
     const bool inputs_here = std::ranges::all_of(
         position.assignment.inputs, [&](const message::ReduceInput& input) {
           return input.member != context.self ||
@@ -145,6 +147,9 @@ void ReduceMember::InstallRoot(NodeContext& context, const PullKey& key) {
   objects_.InstallTarget(context, assignment.target, assignment.output,
                          assignment.size, assignment.frame_bytes,
                          position.output);
+  if (assignment.size == 0) {
+    objects_.CompleteTarget(context, assignment.target, assignment.output);
+  }
   // Positions of other reductions may wait for this one's target.
   OnObjectHere(context, ObjectId(key.object));
 }
@@ -187,15 +192,21 @@ void ReduceMember::OnFoldDone(NodeContext& context, FoldId fold) {
   if (position.assignment.root) {
     objects_.CompleteTarget(context, key.object, position.assignment.output);
   }
+  if (position.released) EndReleased(context, key);
 }
 
 void ReduceMember::OnFoldFailed(NodeContext& context,
                                 const event::FoldFailed& failed) {
   auto it = folds_.find(failed.fold);
   if (it == folds_.end()) return;
-  Position& position = positions_.at(it->second);
+  const PullKey key = it->second;
+  Position& position = positions_.at(key);
   folds_.erase(it);
   position.fold = FoldId();
+  if (position.released) {
+    EndReleased(context, key);
+    return;
+  }
   Fail(context, position, absl::StatusCode::kUnavailable, failed.lost);
 }
 
@@ -214,7 +225,15 @@ void ReduceMember::Fail(NodeContext& context, Position& position,
 void ReduceMember::OnRelease(NodeContext& context, const ObjectId& target) {
   auto it = positions_.lower_bound(PullKey{target, 0});
   while (it != positions_.end() && it->first.object == target) {
-    EndPosition(context, it->first, it->second);
+    Position& position = it->second;
+    if (position.assignment.root && position.fold) {
+      // A receiver may report the whole target before this node has heard that
+      // its fold is done. Where the reduction has failed, a Drop follows.
+      position.released = true;
+      ++it;
+      continue;
+    }
+    EndPosition(context, it->first, position);
     it = positions_.erase(it);
   }
   auto held = held_.lower_bound(PullKey{target, 0});
@@ -225,6 +244,22 @@ void ReduceMember::OnRelease(NodeContext& context, const ObjectId& target) {
     }
     held = held_.erase(held);
   }
+}
+
+void ReduceMember::OnDrop(NodeContext& context, const message::Drop& drop) {
+  auto it = positions_.lower_bound(PullKey{drop.object, 0});
+  while (it != positions_.end() && it->first.object == drop.object) {
+    const bool ends =
+        it->second.released && it->second.assignment.output == drop.generation;
+    if (ends) EndPosition(context, it->first, it->second);
+    it = ends ? positions_.erase(it) : std::next(it);
+  }
+}
+
+void ReduceMember::EndReleased(NodeContext& context, const PullKey& key) {
+  auto it = positions_.find(key);
+  EndPosition(context, key, it->second);
+  positions_.erase(it);
 }
 
 void ReduceMember::EndPosition(NodeContext& context, const PullKey& key,

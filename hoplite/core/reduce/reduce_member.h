@@ -32,7 +32,10 @@ class ReduceMember {
                     bool source_may_come);
   // Positions that wait for this object, their source, may go on.
   void OnObjectHere(NodeContext& context, const ObjectId& object);
+  // The reduction has ended; the root goes on until its fold is done.
   void OnRelease(NodeContext& context, const ObjectId& target);
+  // The target was deleted, or its reduction failed.
+  void OnDrop(NodeContext& context, const message::Drop& drop);
   void OnBufferCreated(NodeContext& context, const OutputOwner& owner);
   void OnBufferRefused(NodeContext& context, const OutputOwner& owner,
                        std::uint64_t capacity);
@@ -54,6 +57,7 @@ class ReduceMember {
     bool output_ready = false;
     BufferId source;       // held from the start to the end; none: not here yet
     bool started = false;  // the fold was ordered
+    bool released = false;  // ends with its fold
     FoldId fold;
     absl::btree_set<PullId> pulls;
   };
@@ -76,6 +80,7 @@ class ReduceMember {
              const LocalObject& source);
   void Fail(NodeContext& context, Position& position, absl::StatusCode code,
             NodeRef lost);
+  void EndReleased(NodeContext& context, const PullKey& key);
   void EndPosition(NodeContext& context, const PullKey& key,
                    Position& position);
   void ServeHeld(NodeContext& context, const PullKey& key, Position& position);
