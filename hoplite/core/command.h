@@ -97,7 +97,8 @@ struct FoldInput {
   BufferId local;  // none: pull it
 };
 // output = own op inputs..., frame by frame as all of them advance. The
-// output's watermark moves past folded frames. Ends in FoldDone or FoldFailed.
+// output's watermark moves past folded frames. Without inputs the output may be
+// `own` itself: done when that is. Ends in FoldDone or FoldFailed.
 struct StartFold {
   FoldId fold;
   ObjectId target;

@@ -25,6 +25,7 @@
 namespace hoplite {
 
 // By then a test has failed.
+// tidy-allow(clock): a test's own patience
 inline absl::Time TestDeadline() { return absl::Now() + absl::Seconds(30); }
 
 // Keeps what a transport brings until a test asks for it.

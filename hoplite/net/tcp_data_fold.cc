@@ -93,10 +93,11 @@ FoldStream::FoldStream(DataEngine& engine, Peers& peers,
       spec_{order.op, order.type, order.divisor},
       frame_bytes_(ToFrameBytes(order.frame_bytes)),
       output_(std::move(output)),
+      only_follows_(output_ == own && order.inputs.empty()),
       on_ended_(std::move(on_ended)) {
   HOPLITE_CHECK(order_.size > 0 && output_->size() == order_.size);
-  HOPLITE_CHECK(output_->watermark() == 0);
-  HOPLITE_CHECK(output_->SetFrameBytes(frame_bytes_));
+  HOPLITE_CHECK(only_follows_ || output_->watermark() == 0);
+  HOPLITE_CHECK(only_follows_ || output_->SetFrameBytes(frame_bytes_));
   HOPLITE_CHECK(locals.size() == order_.inputs.size());
   AddInput(engine_.self, std::move(own));
   for (std::size_t i = 0; i < order_.inputs.size(); ++i) {
@@ -192,6 +193,10 @@ bool FoldStream::FoldFrame() {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     if (inputs_[i].available() < folded_ + length) return false;
     frames_[i] = inputs_[i].Frame(folded_, length);
+  }
+  if (only_follows_) {
+    folded_ += length;
+    return true;
   }
   const std::span<std::byte> frame = output_->data().subspan(folded_, length);
   Fold(spec_, frame, frames_);

@@ -84,6 +84,9 @@ class FoldStream final : public std::enable_shared_from_this<FoldStream>,
   const FoldSpec spec_;
   const std::uint32_t frame_bytes_;
   const BufferPtr output_;
+  // A reduction of one source: its target is the source, bytes and all, and
+  // is done when that is.
+  const bool only_follows_;
   const OnEnded on_ended_;
 
   bool ended_ = false;

@@ -49,7 +49,8 @@ class LocalNode {
   }
   // Every shard goes to another host, under the next epoch.
   void MoveShardsTo(std::uint32_t host) {
-    for (const ShardAssignment& shard : ShardMap(shard_map).assignments()) {
+    const ShardMap before = shard_map;
+    for (const ShardAssignment& shard : before.assignments()) {
       shard_map.Apply(
           {.at = {shard.at.shard, shard.at.epoch.Next()}, .host = Ref(host)});
     }
