@@ -40,7 +40,7 @@ StreamId DataPlaneModel::Open(Flow opened) {
 }
 
 void DataPlaneModel::Meet(NodeId node, NodeId peer) {
-  if (!options_.measures || node == peer) return;
+  if (node == peer) return;
   if (!met_.emplace(node, peer).second) return;
   const absl::Duration latency = network_.Latency(node, peer);
   host_->agenda().After(2 * latency, [this, node, latency] {

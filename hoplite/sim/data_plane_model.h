@@ -32,7 +32,7 @@ namespace hoplite::sim {
 struct DataPlaneOptions {
   // Frames are at least so large: coarse for large runs.
   std::uint64_t frame_bytes_min = 1;
-  // Nodes are told what latency and bandwidth they see.
+  // Nodes are told what bandwidth their transfers reach.
   bool measures = true;
 };
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hoplite/base/random.h"
-#include "hoplite/sim/bounds.h"
+#include "hoplite/sim/alone.h"
 #include "hoplite/sim/checkers.h"
 #include "hoplite/sim/workload.h"
 
@@ -65,104 +65,31 @@ WorkloadOptions DrawKinds(Random random) {
   return options;
 }
 
-ObjectId Named(std::uint32_t number) {
-  ObjectId::Bytes name{};
-  name[0] = static_cast<std::uint8_t>(number);
-  return ObjectId(name);
-}
-
-// Adds an operation that waits for all earlier ones but `beside`.
-void Append(Workload& workload, std::size_t beside, Operation operation) {
-  for (std::size_t i = 0; i + beside < workload.size(); ++i) {
-    operation.after.push_back(i);
+// What is asked of a run with nodes that join: first the members at the start
+// work; when the others have joined, all do.
+Workload DrawWithJoins(const SwarmOptions& options, Random& random) {
+  constexpr absl::Duration kAllJoined = absl::Milliseconds(500);
+  WorkloadOptions first = options.workload;
+  first.node_count = options.simulation.node_count;
+  Workload workload = DrawWorkload(first, random);
+  WorkloadOptions second = options.workload;
+  second.node_count = first.node_count + options.joining;
+  const std::size_t before = workload.size();
+  for (Operation& operation : DrawWorkload(second, random)) {
+    for (std::size_t& earlier : operation.after) earlier += before;
+    if (operation.after.empty()) operation.start += kAllJoined;
+    workload.push_back(std::move(operation));
   }
-  operation.must_succeed = true;
-  workload.push_back(std::move(operation));
-}
-
-void AppendPuts(Workload& workload, std::uint32_t first, std::uint32_t count,
-                std::uint64_t size) {
-  for (std::uint32_t i = 0; i < count; ++i) {
-    PutSpec put;
-    put.node = NodeId(i + 1);
-    put.object = Named(first + i);
-    put.size = size;
-    Operation operation;
-    operation.spec = put;
-    Append(workload, i, std::move(operation));
-  }
-}
-
-void AppendGets(Workload& workload, std::uint32_t nodes, ObjectId object,
-                std::size_t beside) {
-  for (std::uint32_t i = 0; i < nodes; ++i) {
-    GetSpec get;
-    get.node = NodeId(i + 1);
-    get.object = object;
-    Operation operation;
-    operation.spec = get;
-    operation.start = absl::Milliseconds(1);
-    Append(workload, beside + i, std::move(operation));
-  }
-}
-
-// A run that is judged by its time: a broadcast by which the nodes measure
-// their links, and then one collective alone, all arriving at once. `size` and
-// `beside` are its size and how many operations it is.
-Workload DrawAlone(const SwarmOptions& options, Random& random,
-                   std::uint64_t* size, std::size_t* beside) {
-  constexpr std::uint64_t kMeasuredBytes = 512 << 10;
-  constexpr std::uint32_t kMeasured = 1, kFirstSource = 2;
-  const std::uint32_t nodes = options.simulation.node_count;
-  *size = random.Between(1, options.workload.size_max / 8) * 8;
-  Workload workload;
-  AppendPuts(workload, kMeasured, 1, kMeasuredBytes);
-  AppendGets(workload, nodes, Named(kMeasured), 0);
-  if (random.Chance(1, 2)) {
-    AppendPuts(workload, kFirstSource, 1, *size);
-    AppendGets(workload, nodes, Named(kFirstSource), 0);
-    *beside = nodes;
-    return workload;
-  }
-  AppendPuts(workload, kFirstSource, nodes, *size);
-  ReduceSpec reduce;
-  reduce.node = NodeId(1);
-  reduce.target = Named(kFirstSource + nodes);
-  reduce.count = nodes;
-  for (std::uint32_t i = 0; i < nodes; ++i) {
-    reduce.sources.push_back(Named(kFirstSource + i));
-  }
-  Operation operation;
-  operation.spec = reduce;
-  operation.start = absl::Milliseconds(1);
-  Append(workload, 0, std::move(operation));
-  AppendGets(workload, 1, reduce.target, 1);
-  *beside = 2;
   return workload;
 }
 
-// A collective that was alone ends within its modelled time and half as much,
-// and some round trips: to ask, to be granted, to connect, to report.
-void JudgeTime(const SwarmOptions& options, std::uint64_t size,
-               std::size_t beside, const WorkloadRunner& runner,
-               Violations* violations) {
-  const std::optional<absl::Time> end = runner.AllAnswered();
-  if (!end.has_value()) return;
-  const absl::Time begin = runner.asked(runner.size() - beside).value();
-  const NetworkOptions& network = options.simulation.network;
-  constexpr int kRoundTrips = 8;
-  const absl::Duration allowed =
-      1.5 * ModelledTime(size, options.simulation.node_count,
-                         options.simulation.data_plane.frame_bytes_min,
-                         network) +
-      kRoundTrips * 2 *
-          (network.latency + network.latency_spread +
-           options.simulation.local_delay + absl::Microseconds(20));
-  if (*end - begin <= allowed) return;
-  violations->Add(
-      "time", *end,
-      absl::StrCat("took ", absl::FormatDuration(*end - begin), " for ", size,
-                   " bytes; allowed are ", absl::FormatDuration(allowed)));
+void ScheduleJoins(const SwarmOptions& options, Random random,
+                   Simulation* simulation) {
+  constexpr std::uint64_t kWithin = 100'000;  // microseconds
+  for (std::uint32_t i = 1; i <= options.joining; ++i) {
+    simulation->agenda().After(absl::Microseconds(random.Below(kWithin)),
+                               [simulation, i] { simulation->Join(i); });
+  }
 }
 
 }  // namespace
@@ -190,6 +117,11 @@ SwarmOptions DrawSwarmOptions(std::uint64_t seed) {
         static_cast<std::uint32_t>(faults.Between(1, 4));
     options.workload.promises = false;
   }
+  if (faults.Chance(1, 6)) {
+    options.joining = static_cast<std::uint32_t>(faults.Between(1, 5));
+    // All shards but the head's spread anew at each join.
+    options.simulation.shard_host_count = 0;
+  }
   if (faults.Chance(1, 5)) {
     // Stores that are soon full.
     options.simulation.store_capacity =
@@ -209,8 +141,8 @@ std::string Describe(const SwarmOptions& options) {
       " frame_min=", options.simulation.data_plane.frame_bytes_min,
       " store=", options.simulation.store_capacity,
       " shard_hosts=", options.simulation.shard_host_count,
-      options.alone ? " alone " : " ", Describe(options.workload), " ",
-      Describe(options.faults));
+      " joining=", options.joining, options.alone ? " alone " : " ",
+      Describe(options.workload), " ", Describe(options.faults));
 }
 
 std::string ReplayCommand(std::uint64_t seed) {
@@ -225,10 +157,17 @@ SwarmResult RunSwarm(const SwarmOptions& options, Trace::LineSink sink) {
   Trace trace(kLinesKept, std::move(sink));
   simulation.AddObserver(&trace);
   Random random(options.seed ^ 0x5eed);
-  std::uint64_t size = 0;
-  std::size_t beside = 0;
-  Workload workload = options.alone ? DrawAlone(options, random, &size, &beside)
-                                    : DrawWorkload(options.workload, random);
+  AloneCollective alone;
+  Workload workload;
+  if (options.alone) {
+    workload = DrawAlone(options.simulation, options.workload.size_max, random,
+                         &alone);
+  } else if (options.joining > 0) {
+    workload = DrawWithJoins(options, random);
+    ScheduleJoins(options, random.Fork(), &simulation);
+  } else {
+    workload = DrawWorkload(options.workload, random);
+  }
   if (options.workload.delete_all && !options.alone) {
     checkers.leaks().ExpectEmptyStores();
   }
@@ -239,7 +178,9 @@ SwarmResult RunSwarm(const SwarmOptions& options, Trace::LineSink sink) {
         &simulation);
   simulation.Run(absl::UnixEpoch() + kRunMax);
   Violations timing;
-  if (options.alone) JudgeTime(options, size, beside, runner, &timing);
+  if (options.alone) {
+    JudgeTime(options.simulation, alone, runner, &timing);
+  }
 
   SwarmResult result;
   result.violations = checkers.violations().found();

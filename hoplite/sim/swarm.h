@@ -24,6 +24,8 @@ struct SwarmOptions {
   FaultOptions faults;
   // One collective alone, with everybody there: then its time is judged too.
   bool alone = false;
+  // Nodes that join while the others work; afterwards all work together.
+  std::uint32_t joining = 0;
 };
 
 SwarmOptions DrawSwarmOptions(std::uint64_t seed);
