@@ -2,7 +2,9 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -14,6 +16,9 @@
 
 namespace hoplite {
 namespace {
+
+// So that a report fits in a frame, with a few hundred bytes for each.
+constexpr std::size_t kReportedObjectsMax = 100000;
 
 // Sends `frame` and with it the descriptors; the first that a worker gets.
 bool SendWithDescriptors(int socket, const std::string& frame,
@@ -234,8 +239,11 @@ bool ClientConnection::Take(const client_message::Cancel& cancel) {
 }
 
 bool ClientConnection::Take(const client_message::ReportAsk& ask) {
+  NodeReport report = port_->Report();
+  std::vector<LocalObjectStatus>& objects = report.status.objects;
+  objects.resize(std::min(objects.size(), kReportedObjectsMax));
   return socket_.Send(EncodeFrame(client_message::ReportAnswer{
-      .number = ask.number, .json = ToJson(port_->Report())}));
+      .number = ask.number, .json = ToJson(report)}));
 }
 
 void ClientConnection::OnRoom(std::uint64_t number,
