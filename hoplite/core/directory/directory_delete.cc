@@ -1,0 +1,142 @@
+// The part of ObjectDirectory by which objects go: Delete, eviction, and what
+// is forgotten with time.
+
+#include <algorithm>
+#include <utility>
+
+#include "hoplite/core/directory/object_directory.h"
+
+namespace hoplite {
+
+using command::Send;
+
+// --- Delete and eviction. ---------------------------------------------------
+
+void ObjectDirectory::On(absl::Time now, NodeRef from,
+                         const message::DeleteAsk& ask, Commands& out) {
+  ObjectRecord* record = FindRecord(ask.object);
+  auto reduction = reductions_.find(ask.object);
+  const bool known = record != nullptr && (record->exists() || record->deleted);
+  if (!known && reduction == reductions_.end()) {
+    out.push_back(
+        Send{from, message::DeleteAnswer{.object = ask.object,
+                                         .request = ask.request,
+                                         .code = absl::StatusCode::kNotFound}});
+    return;
+  }
+  if (record == nullptr) record = &ShardOf(ask.object).records[ask.object];
+  const std::pair<NodeRef, RequestId> deleter(from, ask.request);
+  if (record->deleted && record->dropping.empty()) {
+    out.push_back(
+        Send{from, message::DeleteAnswer{.object = ask.object,
+                                         .request = ask.request,
+                                         .code = absl::StatusCode::kNotFound}});
+    return;
+  }
+  if (std::ranges::find(record->deleters, deleter) == record->deleters.end()) {
+    record->deleters.push_back(deleter);
+  }
+  if (record->deleted) return;
+  record->deleted = true;
+  record->deleted_at = now;
+  tombstones_.emplace_back(now, ask.object);
+  if (reduction != reductions_.end()) {
+    ReduceCoordinator::Context context = MakeContext(out);
+    reduction->second.Fail(absl::StatusCode::kNotFound,
+                           "the target was deleted", context);
+    reductions_.erase(reduction);
+  }
+  for (const auto& [id, copy] : record->copies) {
+    record->dropping.emplace_back(copy.node, record->generation);
+  }
+  for (const auto& [node, put] : record->puts) {
+    out.push_back(
+        Send{node, message::PutAnswer{.at = At(ask.object),
+                                      .object = ask.object,
+                                      .generation = put.generation,
+                                      .code = absl::StatusCode::kNotFound}});
+  }
+  record->puts.clear();
+  Lose(ask.object, *record, absl::StatusCode::kNotFound, "it was deleted", out);
+  FinishDelete(ask.object, *record, out);
+}
+
+void ObjectDirectory::On(absl::Time, NodeRef from,
+                         const message::Dropped& dropped, Commands& out) {
+  ObjectRecord* record = FindRecord(dropped.object);
+  if (record == nullptr || !record->deleted) return;
+  std::erase(record->dropping, std::pair(from, dropped.generation));
+  FinishDelete(dropped.object, *record, out);
+}
+
+void ObjectDirectory::FinishDelete(const ObjectId& object, ObjectRecord& record,
+                                   Commands& out) {
+  if (!record.dropping.empty()) return;
+  for (const auto& [node, request] : record.deleters) {
+    out.push_back(Send{
+        node, message::DeleteAnswer{.object = object, .request = request}});
+  }
+  record.deleters.clear();
+}
+
+bool ObjectDirectory::Evict(NodeRef from, const message::EvictEntry& entry) {
+  ObjectRecord* record = FindRecord(entry.object);
+  if (record == nullptr || record->generation != entry.generation) return true;
+  Copy* copy = record->Find(from);
+  if (copy == nullptr) return true;
+  const bool elsewhere =
+      std::ranges::any_of(record->copies, [&](const auto& other) {
+        return other.second.complete && other.second.node != from;
+      });
+  // A reduction counts on the copy that it was told of.
+  if (!record->watchers.empty()) return false;
+  if (!elsewhere || !copy->complete || copy->serving > 0 || !record->final) {
+    return false;
+  }
+  record->Erase(from, loads_);
+  return true;
+}
+
+void ObjectDirectory::HandleTimeout(absl::Time now, Commands& out) {
+  while (!shy_.empty() && shy_.front().first <= now) {
+    const ObjectId object = shy_.front().second;
+    shy_.pop_front();
+    ObjectRecord* record = FindRecord(object);
+    if (record == nullptr) continue;
+    for (ObjectRecord::WaitingAsk& ask : record->waiting) ask.lost = NodeRef();
+    ServeWaiting(object, *record, out);
+  }
+  while (!failed_.empty() && (failed_.size() > kTombstonesMax ||
+                              failed_.front().first + kTombstoneAge <= now)) {
+    const ObjectId target = failed_.front().second;
+    failed_.pop_front();
+    if (ForgetFailed(target)) EraseIfEmpty(target);
+  }
+  while (!tombstones_.empty() &&
+         (tombstones_.size() > kTombstonesMax ||
+          tombstones_.front().first + kTombstoneAge <= now)) {
+    const ObjectId object = tombstones_.front().second;
+    tombstones_.pop_front();
+    if (ObjectRecord* record = FindRecord(object)) {
+      record->deleted = false;
+      EraseIfEmpty(object);
+    }
+  }
+}
+
+std::optional<absl::Time> ObjectDirectory::NextTimeout() const {
+  std::optional<absl::Time> next;
+  if (!shy_.empty()) next = shy_.front().first;
+  const auto consider = [&](const auto& aged) {
+    if (aged.empty()) return;
+    const absl::Time oldest = aged.front().first;
+    const absl::Time due =
+        aged.size() > kTombstonesMax ? oldest : oldest + kTombstoneAge;
+    next = std::min(next.value_or(due), due);
+  };
+  consider(tombstones_);
+  consider(failed_);
+  return next;
+}
+
+}  // namespace hoplite
