@@ -4,7 +4,7 @@
 // pmodels/mpich#3546, #2257 and #3308, open-mpi/ompi PR#9616, pytorch/pytorch
 // PR#70605 and bytedance/byteps PR#302; suquark/hoplite@946bd6f counted the
 // bytes that remained in 32 bits. Every byte is compared here, whose word
-// differs at each position. One size in the short form, all with HOPLITE_SOAK.
+// differs at each position. With HOPLITE_SOAK only: each takes many GiB.
 
 #include <cstdint>
 #include <span>
@@ -36,13 +36,13 @@ INSTANTIATE_TEST_SUITE_P(
     Sizes, HugeObjectsTest,
     testing::ValuesIn([]() -> std::vector<std::uint64_t> {
       const std::uint64_t half = std::uint64_t{1} << 31;
-      if (!IsSoak()) return {half + 1};
       return {half - 1, half, half + 1, 2 * half, 2 * half + 1};
     }()),
     testing::PrintToStringParamName());
 
 TEST_P(HugeObjectsTest, IsPutGotAndReduced) {
   const std::uint64_t size = GetParam();
+  if (!IsSoak()) GTEST_SKIP() << "one of the long cases";
   // Two sources, the target, and the target's copy.
   if (AvailableMemory() < 4 * size + (std::uint64_t{2} << 30)) {
     GTEST_SKIP() << "too little memory for four objects of " << size;
