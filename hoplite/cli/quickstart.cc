@@ -51,24 +51,20 @@ struct Part {
 
 constexpr Part kParts[] = {
     {Operation::kBroadcast, false, "broadcast", "one node's file to all others",
-     "A node passes on what it has received so far, so every link carries the "
-     "file once instead of the sender's carrying it seven times."},
+     "Whoever has a part of the file passes it on: a link carries it once."},
     {Operation::kGather, false, "gather", "an object of each other to one node",
-     "One link has to take in everything: here no schedule can help, and "
-     "Hoplite's costs nothing."},
+     "All enters by one link: no schedule can help, and Hoplite's costs "
+     "nothing."},
     {Operation::kReduce, false, "reduce", "the sum of all objects to one node",
-     "Partial sums travel through a chain of nodes, so no link carries more "
-     "than one object."},
+     "Partial sums go along a chain: a link carries one object."},
     {Operation::kAllreduce, false, "allreduce", "the sum of all to everybody",
      "The sum is passed on while it is still being made."},
     {Operation::kBroadcast, true, "late broadcast",
      "the same, the nodes arriving 0.1 s apart",
-     "Who comes late is served by those who came before, so the last one waits "
-     "for one transfer only."},
+     "The last one is served by those before it and waits for one transfer."},
     {Operation::kReduce, true, "late reduce",
      "the same, the nodes arriving 0.1 s apart",
-     "What is there is summed up already, so after the last arrival only its "
-     "own object has to travel."},
+     "The others are summed up already: only the last object has to travel."},
 };
 
 struct Result {

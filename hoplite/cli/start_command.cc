@@ -41,7 +41,12 @@ void WaitForTheEnd(const Descriptor& signals, bool input) {
       {.fd = input ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0}};
   for (;;) {
     if (poll(waited, 2, -1) < 0) continue;  // interrupted
-    if (waited[0].revents != 0) return;
+    if (waited[0].revents != 0) {
+      // Takes the signal, which would else be there still when unblocked.
+      signalfd_siginfo taken;
+      if (read(signals.number(), &taken, sizeof(taken)) > 0) return;
+      continue;
+    }
     char ignored[4096];
     if (waited[1].revents != 0 &&
         read(STDIN_FILENO, ignored, sizeof(ignored)) <= 0) {
