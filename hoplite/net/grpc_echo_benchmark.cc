@@ -43,13 +43,50 @@ std::unique_ptr<ControlTransport> ListenControl() {
   return *std::move(control);
 }
 
-// Serves both echoes until it is killed; writes both addresses to `out`.
-[[noreturn]] void RunAnswerer(int out) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  auto echo = EchoServer::Listen("127.0.0.1:0");
+// A process that answers, started before this one has any thread. One for
+// each echo: two polling threads in one process would wake each other.
+class Answerer {
+ public:
+  // `serve` returns the address where it answers from then on.
+  explicit Answerer(std::string (*serve)()) {
+    std::array<int, 2> ends;
+    HOPLITE_CHECK(pipe(ends.data()) == 0);
+    process_ = fork();
+    HOPLITE_CHECK(process_ >= 0);
+    if (process_ == 0) Run(serve, ends[1]);
+    FILE* in = fdopen(ends[0], "r");
+    std::array<char, 128> address;
+    HOPLITE_CHECK(fscanf(in, "%127s", address.data()) == 1);
+    fclose(in);
+    close(ends[1]);
+    address_ = address.data();
+  }
+  ~Answerer() {
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+  }
+  const std::string& address() const { return address_; }
+
+ private:
+  [[noreturn]] static void Run(std::string (*serve)(), int out) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dprintf(out, "%s\n", serve().c_str());
+    for (;;) pause();
+  }
+
+  pid_t process_ = 0;
+  std::string address_;
+};
+
+std::string ServeBareEcho() {
+  static auto echo = EchoServer::Listen("127.0.0.1:0");
   HOPLITE_CHECK(echo.ok());
-  std::unique_ptr<ControlTransport> control = ListenControl();
-  control->Start(kCluster, kAnswerer, [&](Event event) {
+  return (*echo)->address();
+}
+
+std::string ServeControlEcho() {
+  static std::unique_ptr<ControlTransport> control = ListenControl();
+  control->Start(kCluster, kAnswerer, [](Event event) {
     const auto* heard = std::get_if<event::MessageReceived>(&event);
     if (heard == nullptr) return;
     const auto* ask = std::get_if<message::Ask>(&heard->message);
@@ -61,41 +98,12 @@ std::unique_ptr<ControlTransport> ListenControl() {
                                    .code = absl::StatusCode::kNotFound,
                                    .reason = std::string(ask->begin, 'x')});
   });
-  dprintf(out, "%s %s\n", (*echo)->address().c_str(),
-          control->address().c_str());
-  for (;;) pause();
+  return control->address();
 }
 
-// The other process, started before this one has any thread.
-struct Answerer {
-  Answerer() {
-    std::array<int, 2> ends;
-    HOPLITE_CHECK(pipe(ends.data()) == 0);
-    process = fork();
-    HOPLITE_CHECK(process >= 0);
-    if (process == 0) RunAnswerer(ends[1]);
-    FILE* in = fdopen(ends[0], "r");
-    std::array<char, 128> echo;
-    std::array<char, 128> control;
-    HOPLITE_CHECK(fscanf(in, "%127s %127s", echo.data(), control.data()) == 2);
-    echo_address = echo.data();
-    control_address = control.data();
-  }
-  ~Answerer() {
-    kill(process, SIGKILL);
-    waitpid(process, nullptr, 0);
-  }
-  pid_t process = 0;
-  std::string echo_address;
-  std::string control_address;
-};
-
-Answerer& TheAnswerer() {
-  static Answerer answerer;
-  return answerer;
-}
 // Before main, and so before gRPC has threads.
-[[maybe_unused]] const Answerer& started_early = TheAnswerer();
+const Answerer bare_answerer(&ServeBareEcho);
+const Answerer control_answerer(&ServeControlEcho);
 
 // Runs `echo` warm, and reports the quick tenth and the median beside the
 // mean: on a busy machine the quick tenth is what the code costs.
@@ -117,7 +125,7 @@ void Measure(benchmark::State& state, Echo echo) {
 }
 
 void BM_BareEcho(benchmark::State& state) {
-  auto client = EchoClient::Connect(TheAnswerer().echo_address);
+  auto client = EchoClient::Connect(bare_answerer.address());
   HOPLITE_CHECK(client.ok());
   const std::string bytes(state.range(0), 'x');
   Measure(state, [&] { HOPLITE_CHECK((*client)->Echo(bytes).ok()); });
@@ -138,7 +146,7 @@ void BM_ControlEcho(benchmark::State& state) {
     arrived.NotifyOne();
   });
   control->Learn({.ref = kAnswerer,
-                  .control_address = TheAnswerer().control_address,
+                  .control_address = control_answerer.address(),
                   .data_address = ""});
   std::uint64_t asked = 0;
   Measure(state, [&] {

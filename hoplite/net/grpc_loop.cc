@@ -6,6 +6,12 @@
 
 namespace hoplite {
 
+namespace {
+
+thread_local const GrpcLoop* current_loop = nullptr;
+
+}  // namespace
+
 GrpcLoop::GrpcLoop(std::unique_ptr<grpc::ServerCompletionQueue> queue)
     : queue_(std::move(queue)) {
   woken_.done = [this](bool) {
@@ -15,6 +21,8 @@ GrpcLoop::GrpcLoop(std::unique_ptr<grpc::ServerCompletionQueue> queue)
   timed_.done = [this](bool ok) { HandleTimer(ok); };
   thread_ = std::thread([this] { Run(); });
 }
+
+bool GrpcLoop::IsCurrentThread() const { return current_loop == this; }
 
 std::optional<bool> GrpcLoop::StartInline(const Operation* operation,
                                           absl::FunctionRef<void()> start) {
@@ -41,7 +49,7 @@ void GrpcLoop::Post(std::function<void()> work) {
   MutexLock lock(mutex_);
   if (stopping_) return;
   posted_.push_back(std::move(work));
-  if (waking_ || std::this_thread::get_id() == self_) return;
+  if (waking_ || IsCurrentThread()) return;
   waking_ = true;
   wake_.Set(queue_.get(), gpr_now(GPR_CLOCK_MONOTONIC), &woken_);
 }
@@ -78,15 +86,12 @@ void GrpcLoop::Stop() {
     timer_.Cancel();
   }
   queue_->Shutdown();
-  HOPLITE_CHECK(std::this_thread::get_id() != thread_.get_id());
+  HOPLITE_CHECK(!IsCurrentThread());
   thread_.join();
 }
 
 void GrpcLoop::Run() {
-  {
-    MutexLock lock(mutex_);
-    self_ = std::this_thread::get_id();
-  }
+  current_loop = this;
   void* tag = nullptr;
   bool ok = false;
   while (queue_->Next(&tag, &ok)) {

@@ -36,6 +36,8 @@ class GrpcLoop {
 
   grpc::ServerCompletionQueue* queue() { return queue_.get(); }
 
+  // True on the thread that polls.
+  bool IsCurrentThread() const;
   // Runs `start`, which starts `operation` on the queue. Where the operation
   // has ended by then, its result is returned, and it is not reported to
   // `operation`: so no other thread is woken for it.
@@ -61,7 +63,6 @@ class GrpcLoop {
 
   Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread::id self_ ABSL_GUARDED_BY(mutex_);  // of the thread
   std::deque<std::function<void()>> posted_ ABSL_GUARDED_BY(mutex_);
   bool waking_ ABSL_GUARDED_BY(mutex_) = false;
   grpc::Alarm wake_ ABSL_GUARDED_BY(mutex_);

@@ -79,33 +79,52 @@ void GrpcStream::Cut(grpc::Status status) {
 }
 
 void GrpcStream::HandleRead(bool ok) {
+  if (!ok) {
+    HandleReadEnded();
+    return;
+  }
+  wire::Batch batch;
+  batch.Swap(&incoming_);
   {
     MutexLock lock(mutex_);
     reading_ = false;
-    handling_ = ok;
+    handling_ = true;
+    answered_ = false;
   }
-  if (ok) {
-    HandleProbes(incoming_);
-    owner_->HandleBatch(*this, incoming_);
-    incoming_.Clear();
-  }
-  bool again = false;
-  bool cancel = false;
+  const bool read_first = !answers_at_once_;
+  if (read_first) ReadNext();
+  HandleProbes(batch);
+  owner_->HandleBatch(*this, batch);
   {
     MutexLock lock(mutex_);
     handling_ = false;
-    if (!ok) {
-      // A peer that only ends its own half may leave a write blocked.
-      cancel = writing_ && !opened_;
-      ending_ = true;
-      peer_ended_ = true;
-    }
-    again = !ending_;
-    reading_ = again;
+    answers_at_once_ = answered_;
   }
-  if (again) call_->Read(&incoming_, &read_);
+  if (!read_first) ReadNext();
+  FinishIfIdle();
+}
+
+void GrpcStream::HandleReadEnded() {
+  bool cancel = false;
+  {
+    MutexLock lock(mutex_);
+    reading_ = false;
+    // A peer that only ends its own half may leave a write blocked.
+    cancel = writing_ && !opened_;
+    ending_ = true;
+    peer_ended_ = true;
+  }
   if (cancel) call_->Cancel();
   FinishIfIdle();
+}
+
+void GrpcStream::ReadNext() {
+  {
+    MutexLock lock(mutex_);
+    if (ending_) return;
+    reading_ = true;
+  }
+  call_->Read(&incoming_, &read_);
 }
 
 void GrpcStream::HandleWritten(bool ok) {
@@ -165,6 +184,7 @@ bool GrpcStream::HasWork() const { return header_waits_ || !outbox_.empty(); }
 wire::Batch GrpcStream::BeginWrite() {
   HOPLITE_CHECK(!writing_);
   writing_ = true;
+  if (handling_ && loop_->IsCurrentThread()) answered_ = true;
   wire::Batch batch = outbox_.Take();
   if (header_waits_) {
     batch.MergeFrom(header_);

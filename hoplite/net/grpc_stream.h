@@ -17,6 +17,7 @@
 #define HOPLITE_NET_GRPC_STREAM_H_
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -65,6 +66,8 @@ class GrpcStream : public std::enable_shared_from_this<GrpcStream> {
   using Clock = std::chrono::steady_clock;
 
   void HandleRead(bool ok);
+  void HandleReadEnded();
+  void ReadNext();
   void HandleWritten(bool ok);
   void HandleFinished();
   // Writes `batch` and what gathers meanwhile, until an operation is under
@@ -87,6 +90,11 @@ class GrpcStream : public std::enable_shared_from_this<GrpcStream> {
 
   // Owned by the operation that is under way.
   wire::Batch incoming_;
+  // Whether the last batch was answered while it was handled. A read makes
+  // gRPC write a window update at once, unless a write has taken it along. So
+  // where an answer is likely the read comes after it; else before, when the
+  // thread that the batch wakes cannot yet be in its way.
+  bool answers_at_once_ = true;  // a hello is
   Operation read_{[this](bool ok) { HandleRead(ok); }};
   Operation written_{[this](bool ok) { HandleWritten(ok); }};
   Operation finished_{[this](bool) { HandleFinished(); }};
@@ -105,7 +113,8 @@ class GrpcStream : public std::enable_shared_from_this<GrpcStream> {
   bool peer_ended_ ABSL_GUARDED_BY(mutex_) = false;  // nothing more to read
   bool finishing_ ABSL_GUARDED_BY(mutex_) = false;
   grpc::Status status_ ABSL_GUARDED_BY(mutex_);
-  grpc::Status final_status_;  // owned by Finish
+  grpc::Status final_status_;                      // owned by Finish
+  bool answered_ ABSL_GUARDED_BY(mutex_) = false;  // while handling
   std::uint32_t ping_ ABSL_GUARDED_BY(mutex_) = 0;
   Clock::time_point ping_sent_at_ ABSL_GUARDED_BY(mutex_);
 };
