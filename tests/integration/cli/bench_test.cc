@@ -58,7 +58,6 @@ class BenchTest : public ::testing::TestWithParam<const char*> {
     EXPECT_GT(row.value("median_ms", 0.0), 0);
     EXPECT_GT(row.value("payload_mbit", 0.0), 0);
     EXPECT_GT(row.value("peak_rss_mib", 0.0), 0);
-    EXPECT_GT(row.value("put_ms", 0.0), 0);
   }
 
   CommandRunner hosts_{1};
@@ -68,6 +67,7 @@ TEST_P(BenchTest, OnLoopback) {
   const std::vector<nlohmann::json> rows = Bench({});
   ASSERT_EQ(rows.size(), 2);
   EXPECT_EQ(rows[0].value("link_mbit", 1), 0);
+  EXPECT_GT(rows[0].value("put_ms", 0.0), 0);
   EXPECT_EQ(rows[0].value("bytes", 0), 1024);
   EXPECT_EQ(rows[1].value("bytes", 0), 65536);
 }
@@ -78,6 +78,7 @@ TEST_P(BenchTest, WithDaemonsAndPlainly) {
       Bench({"--daemon", "--schedule=plain", "--csv=" + csv});
   ASSERT_EQ(rows.size(), 2);
   EXPECT_EQ(rows[0].value("schedule", ""), "plain");
+  EXPECT_GT(rows[1].value("put_ms", 0.0), 0);
   EXPECT_THAT(ReadText(csv), HasSubstr("op,schedule,nodes,bytes"));
   EXPECT_THAT(ReadText(csv), HasSubstr(absl::StrCat(GetParam(), ",plain,")));
 }
