@@ -20,12 +20,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-INSTANTIATE_TEST_SUITE_P(Forms, ClientContractTest,
-                         ::testing::Values(Form::kEmbedded, Form::kSocket),
-                         [](const ::testing::TestParamInfo<Form>& form) {
-                           return form.param == Form::kEmbedded ? "Embedded"
-                                                                : "Socket";
-                         });
+INSTANTIATE_TEST_SUITE_P(Forms, ClientContractTest, ::testing::ValuesIn(kForms),
+                         NameOfForm);
 
 TEST_P(ClientContractTest, ABufferIsFilledInPlaceWhileReadersFollow) {
   StartNodes(2);

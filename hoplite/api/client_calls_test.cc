@@ -24,12 +24,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-INSTANTIATE_TEST_SUITE_P(Forms, ClientContractTest,
-                         ::testing::Values(Form::kEmbedded, Form::kSocket),
-                         [](const ::testing::TestParamInfo<Form>& form) {
-                           return form.param == Form::kEmbedded ? "Embedded"
-                                                                : "Socket";
-                         });
+INSTANTIATE_TEST_SUITE_P(Forms, ClientContractTest, ::testing::ValuesIn(kForms),
+                         NameOfForm);
 
 // pytorch/gloo#511: a timeout did not say of which operation and node.
 TEST_P(ClientContractTest, AnErrorSaysAllThatIsKnown) {

@@ -24,12 +24,16 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
-INSTANTIATE_TEST_SUITE_P(Forms, ClientContractTest,
-                         ::testing::Values(Form::kEmbedded, Form::kSocket),
-                         [](const ::testing::TestParamInfo<Form>& form) {
-                           return form.param == Form::kEmbedded ? "Embedded"
-                                                                : "Socket";
-                         });
+std::vector<float> Floats(std::size_t count, float value) {
+  std::vector<float> floats(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    floats[i] = value + static_cast<float>(i % 1000);
+  }
+  return floats;
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, ClientContractTest, ::testing::ValuesIn(kForms),
+                         NameOfForm);
 
 constexpr std::uint64_t kSizes[] = {0,     1,      65535,   65536,
                                     65537, 100000, 3 << 20, (5 << 20) + 13};
