@@ -1,5 +1,7 @@
 #include "hoplite/cli/steady_clock.h"
 
+#include <sys/prctl.h>
+
 #include <cerrno>
 #include <ctime>
 
@@ -20,9 +22,12 @@ void SleepUntilSteadyNanos(std::int64_t nanos) {
   timespec until;
   until.tv_sec = nanos / kNanosPerSecond;
   until.tv_nsec = nanos % kNanosPerSecond;
+  // The system may be late by the thread's slack, 50 us unless asked.
+  prctl(PR_SET_TIMERSLACK, 1);
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) ==
          EINTR) {
   }
+  prctl(PR_SET_TIMERSLACK, 0);  // as before
 }
 
 }  // namespace hoplite::cli
