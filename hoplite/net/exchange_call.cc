@@ -17,18 +17,18 @@ class OpenedExchange : public ExchangeCall {
   }
 
   void Read(wire::Batch* batch, Operation* done) override {
-    stream_->Read(batch, done);
+    stream_->Read(batch, done->Tag());
   }
   void Write(const wire::Batch& batch, Operation* done) override {
     if (!started_) {
       started_ = true;
       stream_->StartCall(nullptr);  // corked: has no completion of its own
     }
-    stream_->Write(batch, done);
+    stream_->Write(batch, done->Tag());
   }
   void Cancel() override { context_.TryCancel(); }
   void Finish(grpc::Status* status, Operation* done) override {
-    stream_->Finish(status, done);
+    stream_->Finish(status, done->Tag());
   }
 
  private:
@@ -50,21 +50,21 @@ std::unique_ptr<ExchangeCall> OpenExchange(const HostPort& address,
 void AcceptedExchange::Accept(wire::Control::AsyncService* service,
                               grpc::ServerCompletionQueue* queue,
                               Operation* done) {
-  service->RequestExchange(&context_, &stream_, queue, queue, done);
+  service->RequestExchange(&context_, &stream_, queue, queue, done->Tag());
 }
 
 void AcceptedExchange::Read(wire::Batch* batch, Operation* done) {
-  stream_.Read(batch, done);
+  stream_.Read(batch, done->Tag());
 }
 
 void AcceptedExchange::Write(const wire::Batch& batch, Operation* done) {
-  stream_.Write(batch, done);
+  stream_.Write(batch, done->Tag());
 }
 
 void AcceptedExchange::Cancel() { context_.TryCancel(); }
 
 void AcceptedExchange::Finish(grpc::Status* status, Operation* done) {
-  stream_.Finish(*status, done);
+  stream_.Finish(*status, done->Tag());
 }
 
 }  // namespace hoplite

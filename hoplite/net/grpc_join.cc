@@ -117,7 +117,7 @@ void JoinDesk::Admit(std::uint64_t token, const Welcome& welcome) {
            std::string(reply.status().message()));
     return;
   }
-  call->writer.Finish(*reply, grpc::Status::OK, &call->finished);
+  call->writer.Finish(*reply, grpc::Status::OK, call->finished.Tag());
 }
 
 void JoinDesk::BeginClose() {
@@ -143,7 +143,7 @@ void JoinDesk::Await() {
   call->arrived.done = [this, call](bool ok) { HandleArrived(call, ok); };
   call->finished.done = [this, call](bool) { HandleFinished(call); };
   service_->RequestJoin(&call->context, &call->request, &call->writer, queue_,
-                        queue_, &call->arrived);
+                        queue_, call->arrived.Tag());
 }
 
 void JoinDesk::HandleArrived(Call* call, bool ok) {
@@ -211,7 +211,7 @@ bool JoinDesk::Consider(Call* call, event::JoinRequested& request) {
 
 void JoinDesk::Refuse(Call* call, grpc::StatusCode code, std::string reason) {
   call->writer.FinishWithError(grpc::Status(code, std::move(reason)),
-                               &call->finished);
+                               call->finished.Tag());
 }
 
 }  // namespace hoplite

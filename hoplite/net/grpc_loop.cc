@@ -41,7 +41,7 @@ std::optional<bool> GrpcLoop::StartInline(const Operation* operation,
   bool ok = raw_ok != 0;
   if (!core_tag->FinalizeResult(&tag, &ok)) return std::nullopt;
   if (tag == operation) return ok;
-  Post([other = static_cast<Operation*>(tag), ok] { other->done(ok); });
+  Post([other = static_cast<Operation*>(tag), ok] { other->Complete(ok); });
   return std::nullopt;
 }
 
@@ -51,7 +51,7 @@ void GrpcLoop::Post(std::function<void()> work) {
   posted_.push_back(std::move(work));
   if (waking_ || IsCurrentThread()) return;
   waking_ = true;
-  wake_.Set(queue_.get(), gpr_now(GPR_CLOCK_MONOTONIC), &woken_);
+  wake_.Set(queue_.get(), gpr_now(GPR_CLOCK_MONOTONIC), woken_.Tag());
 }
 
 void GrpcLoop::CallAt(Clock::time_point at, std::function<void()> work) {
@@ -73,7 +73,7 @@ void GrpcLoop::ArmTimer() {
   timer_.Set(queue_.get(),
              gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
                           gpr_time_from_micros(wait.count(), GPR_TIMESPAN)),
-             &timed_);
+             timed_.Tag());
 }
 
 void GrpcLoop::Stop() {
@@ -95,7 +95,7 @@ void GrpcLoop::Run() {
   void* tag = nullptr;
   bool ok = false;
   while (queue_->Next(&tag, &ok)) {
-    static_cast<Operation*>(tag)->done(ok);
+    static_cast<Operation*>(tag)->Complete(ok);
     RunPosted();
   }
 }
