@@ -204,6 +204,7 @@ void Node::Parts::On(NodeContext& context,
   const BufferTable::Entry* entry =
       buffers.OnCreated(created.buffer, context.out);
   if (entry == nullptr) return;
+  buffers.StopWaiting(entry->owner);
   std::visit(Overloaded{[&](const PutOwner& owner) {
                           puts.OnBufferCreated(context, owner.request);
                         },
@@ -247,23 +248,26 @@ void Node::Parts::On(NodeContext& context, const event::RoomFreed&) {
 void Node::Parts::OfferRoom(NodeContext& context) {
   // All at once: a large one that does not fit yet keeps no small one waiting.
   for (const BufferOwner& owner : buffers.TakeWaiting()) {
-    std::visit(Overloaded{[&](const PutOwner& put) {
-                            puts.TryAgain(context, put.request);
-                          },
-                          [&](const FetchOwner& fetch) {
-                            objects.AskAgain(context, fetch.object);
-                          },
-                          [&](const OutputOwner& output) {
-                            member.TryAgain(context, output);
-                          }},
-               owner);
+    TryAgain(context, owner);
   }
 }
 
+void Node::Parts::TryAgain(NodeContext& context, const BufferOwner& owner) {
+  std::visit(
+      Overloaded{
+          [&](const PutOwner& put) { puts.TryAgain(context, put.request); },
+          [&](const FetchOwner& fetch) {
+            objects.AskAgain(context, fetch.object);
+          },
+          [&](const OutputOwner& output) { member.TryAgain(context, output); }},
+      owner);
+}
+
 void Node::Parts::RetryRoom(NodeContext& context) {
-  if (context.now < room_retry) return;
+  if (context.now < room_retry || !buffers.anyone_waits()) return;
   objects.ForgetDenials();
-  OfferRoom(context);
+  // One finds out what may go; what then comes back is offered to all.
+  TryAgain(context, buffers.NextToRetry());
 }
 
 void Node::Parts::ScheduleRoomRetry(absl::Time now) {

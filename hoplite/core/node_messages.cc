@@ -177,8 +177,10 @@ void Node::Parts::Hear(NodeContext& context, NodeRef from,
 void Node::Parts::Hear(NodeContext& context, NodeRef,
                        const message::EvictAnswer& answer) {
   objects.OnEvictAnswer(context, answer);
-  // Whoever needed that room is to find out what else may go.
-  if (!answer.denied.empty()) OfferRoom(context);
+  // Somebody who needs room is to find out what else may go.
+  if (!answer.denied.empty() && buffers.anyone_waits()) {
+    TryAgain(context, buffers.NextToRetry());
+  }
 }
 
 void Node::Parts::Hear(NodeContext& context, NodeRef,

@@ -112,6 +112,7 @@ struct Node::Parts {
                   std::string detail);
   // Whoever waits for room is to try again.
   void OfferRoom(NodeContext& context);
+  void TryAgain(NodeContext& context, const BufferOwner& owner);
   // Now and then, with every copy offered for eviction anew: a reader's pin
   // may have ended, or another copy become complete, and nobody has said so.
   void RetryRoom(NodeContext& context);

@@ -11,6 +11,8 @@
 #ifndef HOPLITE_CORE_LOCAL_BUFFER_TABLE_H_
 #define HOPLITE_CORE_LOCAL_BUFFER_TABLE_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -115,11 +117,18 @@ class BufferTable {
   }
   std::size_t size() const { return entries_.size(); }
 
-  // Whoever waits holds no room.
-  void WaitForRoom(BufferOwner owner) { waiting_.push_back(owner); }
+  // Whoever waits holds no room. Who waits already keeps its place.
+  void WaitForRoom(BufferOwner owner) {
+    if (std::find(waiting_.begin(), waiting_.end(), owner) == waiting_.end()) {
+      waiting_.push_back(owner);
+    }
+  }
   // Everybody who waits, in the order in which they came; none waits any more.
   // Whoever is refused again waits again, so that order stays.
   std::vector<BufferOwner> TakeWaiting() { return std::exchange(waiting_, {}); }
+  // One after another of those who wait, who goes on waiting meanwhile.
+  // REQUIRES: anyone_waits().
+  BufferOwner NextToRetry() { return waiting_[retries_++ % waiting_.size()]; }
   bool anyone_waits() const { return !waiting_.empty(); }
   void StopWaiting(const BufferOwner& owner) { std::erase(waiting_, owner); }
 
@@ -127,6 +136,7 @@ class BufferTable {
   BufferId last_;
   absl::btree_map<BufferId, Entry> entries_;
   std::vector<BufferOwner> waiting_;
+  std::size_t retries_ = 0;
 };
 
 }  // namespace hoplite

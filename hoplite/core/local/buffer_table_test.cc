@@ -152,6 +152,20 @@ TEST_F(BufferTableTest, WhoeverIsRefusedAgainKeepsItsPlace) {
   }
 }
 
+TEST_F(BufferTableTest, ARetryGoesRoundAndNobodyLosesItsPlace) {
+  const BufferOwner first = FetchOwner{Id(1)};
+  const BufferOwner second = FetchOwner{Id(2)};
+  table_.WaitForRoom(first);
+  table_.WaitForRoom(second);
+  std::vector<BufferOwner> retried;
+  for (int i = 0; i < 4; ++i) {
+    retried.push_back(table_.NextToRetry());
+    table_.WaitForRoom(retried.back());  // refused again
+  }
+  EXPECT_EQ(retried, (std::vector<BufferOwner>{first, second, first, second}));
+  EXPECT_EQ(table_.TakeWaiting(), (std::vector<BufferOwner>{first, second}));
+}
+
 TEST(OwnerObjectTest, EveryOwnerIsOfAnObject) {
   EXPECT_EQ(OwnerObject(PutOwner{RequestId(1), Id(4)}), Id(4));
   EXPECT_EQ(OwnerObject(FetchOwner{Id(5)}), Id(5));
