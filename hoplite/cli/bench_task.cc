@@ -121,7 +121,9 @@ absl::Status BenchTask::Work(std::int64_t start, std::int64_t arrival) {
     case Operation::kRoundtrip:
       return GoAndComeBack();
     case Operation::kBroadcast:
-      return plan_.member == 0 ? absl::OkStatus() : Get(0);
+      // Of a file, the sender's copy is checked as well.
+      return plan_.member == 0 && plan_.file.empty() ? absl::OkStatus()
+                                                     : Get(0);
     case Operation::kGather:
       return plan_.member == 0 ? GetAll(1) : absl::OkStatus();
     case Operation::kReduce:

@@ -75,6 +75,7 @@ struct Result {
 void Say(absl::string_view text) { std::cout << text << std::flush; }
 
 std::string Seconds(double milliseconds) {
+  if (milliseconds < 100) return absl::StrFormat("%.1f ms", milliseconds);
   return absl::StrFormat("%.2f s", milliseconds / 1e3);
 }
 
