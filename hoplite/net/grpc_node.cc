@@ -133,8 +133,8 @@ void GrpcNode::Forget(NodeRef member) {
     MutexLock lock(mutex_);
     Incarnation& highest = forgotten_[member.node];
     highest = std::max(highest, member.incarnation);
-    absl::erase_if(peers_,
-                   [&](const auto& entry) { return IsForgotten(entry.first); });
+    absl::erase_if(peers_, [&](const auto& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+                               mutex_) { return IsForgotten(entry.first); });
     for (auto& [stream, link] : links_) {
       if (!link.peer || !IsForgotten(link.peer)) continue;
       link.cut = true;

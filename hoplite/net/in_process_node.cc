@@ -99,7 +99,8 @@ void InProcessNode::Forget(NodeRef member) {
   MutexLock lock(mutex_);
   Incarnation& highest = forgotten_[member.node];
   highest = std::max(highest, member.incarnation);
-  const auto gone = [&](const auto& entry) { return IsForgotten(entry.first); };
+  const auto gone = [&](const auto& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+                        mutex_) { return IsForgotten(entry.first); };
   std::erase_if(addresses_, gone);
   std::erase_if(waiting_, gone);
   for (const auto& [peer, address] : links_) {
