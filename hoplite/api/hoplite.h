@@ -83,7 +83,8 @@ class Client {
   // Copies `data` into the store under `id`; done when the object is complete
   // and the directory has accepted it.
   // Errors: kAlreadyExists; kNotFound: the id is deleted; kResourceExhausted:
-  // larger than the store, or no room came.
+  // larger than the store, or no room came. An object of up to 64 KiB may have
+  // been put although its call was cancelled or its timeout has passed.
   // Ownership: PutAsync reads `data` until its future is ready.
   absl::Status Put(const ObjectId& id, std::span<const std::byte> data,
                    CallOptions options = {});

@@ -66,13 +66,7 @@ absl::Status SetCluster(const cxxopts::ParseResult& parsed,
   options.congestion_control = TextOf(parsed, "congestion");
   options.daemon = parsed.count("daemon") > 0;
   options.join = TextOf(parsed, "join");
-  const std::string schedule = parsed["schedule"].as<std::string>();
-  const std::optional<Schedule> known = ParseSchedule(schedule);
-  if (!known.has_value()) {
-    return UsageError(
-        absl::StrCat("\"", schedule, "\" is no schedule: hoplite or plain"));
-  }
-  options.schedule = *known;
+  HOPLITE_ASSIGN_OR_RETURN(options.schedule, ScheduleOf(parsed));
   return absl::OkStatus();
 }
 

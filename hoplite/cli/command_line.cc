@@ -2,6 +2,8 @@
 
 #include <exception>
 #include <iostream>
+#include <optional>
+#include <string>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
@@ -9,6 +11,7 @@
 #include "hoplite/base/digest.h"
 #include "hoplite/base/status_macros.h"
 #include "hoplite/cli/amounts.h"
+#include "hoplite/cli/bench_options.h"
 #include "hoplite/cli/files.h"
 
 namespace hoplite::cli {
@@ -142,6 +145,14 @@ absl::StatusOr<absl::Duration> TimeoutOf(const cxxopts::ParseResult& parsed) {
       ParseDuration(parsed["timeout"].as<std::string>());
   if (timeout.ok()) return timeout;
   return AsUsageError(timeout.status());
+}
+
+absl::StatusOr<Schedule> ScheduleOf(const cxxopts::ParseResult& parsed) {
+  const std::string schedule = parsed["schedule"].as<std::string>();
+  const std::optional<Schedule> known = ParseSchedule(schedule);
+  if (known.has_value()) return *known;
+  return UsageError(
+      absl::StrCat("\"", schedule, "\" is no schedule: hoplite or plain"));
 }
 
 absl::StatusOr<std::vector<std::string>> Positionals(

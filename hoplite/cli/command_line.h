@@ -25,6 +25,7 @@
 #include "absl/time/time.h"
 #include "hoplite/api/hoplite.h"
 #include "hoplite/base/id.h"
+#include "hoplite/core/config.h"
 
 namespace hoplite::cli {
 
@@ -66,6 +67,8 @@ absl::Status CheckOutput(const cxxopts::ParseResult& parsed,
 absl::StatusOr<std::unique_ptr<Client>> ConnectClient(
     const cxxopts::ParseResult& parsed);
 absl::StatusOr<absl::Duration> TimeoutOf(const cxxopts::ParseResult& parsed);
+// Of --schedule. Errors: a usage error that names the schedules.
+absl::StatusOr<Schedule> ScheduleOf(const cxxopts::ParseResult& parsed);
 
 // The arguments that are no options, of which there must be `least` to `most`.
 // Errors: a usage error that says "give …".

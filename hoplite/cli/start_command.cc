@@ -91,13 +91,7 @@ absl::StatusOr<NodeOptions> OptionsOf(const cxxopts::ParseResult& parsed) {
   HOPLITE_ASSIGN_OR_RETURN(options.join_timeout, TimeoutOf(parsed));
   options.serve_clients = true;
   options.socket_path = TextOf(parsed, "socket");
-  const std::string schedule = parsed["schedule"].as<std::string>();
-  const std::optional<Schedule> known = ParseSchedule(schedule);
-  if (!known.has_value()) {
-    return UsageError(
-        absl::StrCat("\"", schedule, "\" is no schedule: hoplite or plain"));
-  }
-  options.schedule = *known;
+  HOPLITE_ASSIGN_OR_RETURN(options.schedule, ScheduleOf(parsed));
   return options;
 }
 

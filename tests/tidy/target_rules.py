@@ -14,7 +14,6 @@ _LIBRARIES = (
     (r'google/protobuf/.*', r'@com_google_protobuf//:protobuf'),
     (r'(gtest|gmock)/.*', r'@com_google_googletest//:gtest(_main)?'),
     (r'benchmark/.*', r'@com_google_benchmark//:benchmark(_main)?'),
-    (r'hwy/.*', r'@com_google_highway//:hwy'),
     (r'(eigen3/)?Eigen/.*', r'@eigen//:eigen'),
     (r'isa-l[./].*', r'@isa_l//:crc'),
     (r'openssl/.*', r'@openssl//:crypto'),
