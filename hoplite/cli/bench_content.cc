@@ -67,7 +67,9 @@ void RunContent::Fill(std::uint32_t object, std::uint64_t offset,
     std::memcpy(bytes.data() + i, &value, sizeof(value));
   }
   const float last = Value(salt, index);
-  std::memcpy(bytes.data() + whole, &last, bytes.size() - whole);
+  std::ranges::copy(
+      std::as_bytes(std::span(&last, 1)).first(bytes.size() - whole),
+      bytes.begin() + static_cast<std::ptrdiff_t>(whole));
 }
 
 std::uint64_t RunContent::WrongBytes(std::uint32_t object, std::uint64_t size,
@@ -92,7 +94,7 @@ std::uint64_t RunContent::WrongSumBytes(
             sums[i] += Value(salt, first + static_cast<std::uint32_t>(i));
           }
         }
-        std::memcpy(chunk.data(), sums.data(), count * sizeof(float));
+        std::ranges::copy(std::as_bytes(std::span(sums)), chunk.begin());
       });
 }
 

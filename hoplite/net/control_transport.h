@@ -64,8 +64,8 @@ class ControlTransport {
   // Cuts the streams of this incarnation and refuses new ones.
   virtual void Forget(NodeRef member) = 0;
 
-  // Queues a message; never blocks. To this node itself: delivered through the
-  // sink like any other. To a node that is not (yet) known: kept until Learn.
+  // Queues a message; never blocks. To a node that is not (yet) known: kept
+  // until Learn. REQUIRES: `to` is another node.
   virtual void Send(NodeRef to, const Message& message) = 0;
 
   // Ends every stream; no callback comes after it has returned. Bounded: at

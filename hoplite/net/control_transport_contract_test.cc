@@ -203,22 +203,6 @@ TEST_P(ControlTransportTest, TenThousandMessagesArriveInOrderBothWays) {
   }
 }
 
-TEST_P(ControlTransportTest, WhatIsSentToItselfComesThroughTheSink) {
-  Inbox inbox;
-  TransportPtr transport = Listen();
-  const std::thread::id caller = std::this_thread::get_id();
-  transport->Start(kCluster, Node(1, 1), [&](Event event) {
-    EXPECT_NE(std::this_thread::get_id(), caller);
-    inbox.Add(std::move(event));
-  });
-  transport->Send(Node(1, 1), Numbered(1));
-  transport->Send(Node(1, 1), Numbered(2));
-  const auto heard = inbox.Next<event::MessageReceived>();
-  EXPECT_EQ(heard.from, Node(1, 1));
-  EXPECT_EQ(NumberOf(heard.message), 1);
-  EXPECT_EQ(NumberOf(inbox.NextMessage()), 2);
-}
-
 TEST_P(ControlTransportTest, WhatIsSentBeforeThePeerIsKnownGoesOutThen) {
   TestNode first = StartedNode(1);
   TestNode second = StartedNode(2);

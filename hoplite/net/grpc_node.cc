@@ -148,7 +148,6 @@ void GrpcNode::Forget(NodeRef member) {
 }
 
 void GrpcNode::Send(NodeRef to, const Message& message) {
-  if (SendToSelf(to, message)) return;
   absl::StatusOr<wire::Envelope> envelope = wire::Encode(message);
   if (!envelope.ok()) {
     spdlog::error("control: a message to {} is dropped: {}", ToString(to.node),
@@ -159,6 +158,8 @@ void GrpcNode::Send(NodeRef to, const Message& message) {
   bool opened = false;
   {
     MutexLock lock(mutex_);
+    HOPLITE_CHECK(started_);
+    HOPLITE_CHECK(to != self_);
     if (stopping_ || IsForgotten(to)) return;
     Peer& peer = peers_[to];
     if (peer.stream == nullptr) {
@@ -175,18 +176,6 @@ void GrpcNode::Send(NodeRef to, const Message& message) {
   } else {
     stream->Send(*std::move(envelope));
   }
-}
-
-bool GrpcNode::SendToSelf(NodeRef to, const Message& message) {
-  {
-    MutexLock lock(mutex_);
-    HOPLITE_CHECK(started_);
-    if (to != self_) return false;
-  }
-  loop_->Post([this, to, message] {
-    Deliver(event::MessageReceived{.from = to, .message = message});
-  });
-  return true;
 }
 
 bool GrpcNode::IsForgotten(NodeRef member) const {

@@ -74,8 +74,6 @@ class GrpcNode : public ControlTransport, public GrpcStream::Owner {
   void Deliver(Event event);
 
   // --- Peers. ---
-  // True where `to` is this node.
-  bool SendToSelf(NodeRef to, const Message& message);
   bool IsForgotten(NodeRef member) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A stream that the peer has opened, or null.
   StreamPtr FindAccepted(NodeRef member) const

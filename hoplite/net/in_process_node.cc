@@ -121,13 +121,8 @@ void InProcessNode::Send(NodeRef to, const Message& message) {
   }
   MutexLock lock(mutex_);
   HOPLITE_CHECK(started_);
+  HOPLITE_CHECK(to != self_);
   if (stopping_ || IsForgotten(to)) return;
-  if (to == self_) {
-    Post([to, message](InProcessNode& node) {
-      node.Deliver(event::MessageReceived{.from = to, .message = message});
-    });
-    return;
-  }
   const auto address = addresses_.find(to);
   const auto link = links_.find(to);
   if (address != addresses_.end()) {

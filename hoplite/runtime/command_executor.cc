@@ -75,10 +75,13 @@ void CommandExecutor::Stop() {
 // --- Control. ---------------------------------------------------------------
 
 void CommandExecutor::Do(const command::Send& send) {
-  if (send.to != parts_.self) {
-    ++messages_sent_;
-    inline_bytes_sent_ += InlineBytes(send.message);
+  if (send.to == parts_.self) {
+    parts_.deliver(event::MessageReceived{.from = parts_.self,
+                                          .message = send.message});
+    return;
   }
+  ++messages_sent_;
+  inline_bytes_sent_ += InlineBytes(send.message);
   parts_.control->Send(send.to, send.message);
 }
 
