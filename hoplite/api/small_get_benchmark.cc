@@ -98,10 +98,9 @@ BENCHMARK_CAPTURE(BM_LocalGet, embedded, false)->UseRealTime();
 BENCHMARK_CAPTURE(BM_LocalGet, socket, true)->UseRealTime();
 
 void BM_Echo(benchmark::State& state) {
-  // One for all runs, up to the end of the process.
-  static EchoServer* const server =
-      EchoServer::Listen("127.0.0.1:0").value().release();
-  const auto client = EchoClient::Connect(server->address());
+  const auto server = EchoServer::Listen("127.0.0.1:0");
+  HOPLITE_CHECK(server.ok());
+  const auto client = EchoClient::Connect((*server)->address());
   HOPLITE_CHECK(client.ok());
   const std::string bytes(static_cast<std::size_t>(state.range(0)), 'x');
   for (auto _ : state) HOPLITE_CHECK((*client)->Echo(bytes).ok());

@@ -8,11 +8,12 @@
 #ifndef HOPLITE_BASE_MUTEX_H_
 #define HOPLITE_BASE_MUTEX_H_
 
-#include <chrono>
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 
 namespace hoplite {
@@ -61,19 +62,22 @@ class CondVar {
       Wait(mutex);
       return true;
     }
+    // As a duration, on the even clock: who sets the machine's clock back
+    // prolongs no wait. Clamped, so that the sum with the time does not wrap.
+    // tidy-allow(clock): the deadline is one of the wall's clock
+    const absl::Duration left = deadline - absl::Now();
+    const absl::Duration clamped = std::min(left, absl::Hours(24));
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
-    const bool in_time = condition_.wait_until(lock, ToChrono(deadline)) ==
-                         std::cv_status::no_timeout;
+    const bool notified =
+        condition_.wait_for(lock, absl::ToChronoNanoseconds(clamped)) ==
+        std::cv_status::no_timeout;
     lock.release();
-    return in_time;
+    return notified || clamped < left;
   }
   void NotifyOne() { condition_.notify_one(); }
   void NotifyAll() { condition_.notify_all(); }
 
  private:
-  static std::chrono::system_clock::time_point ToChrono(absl::Time time) {
-    return absl::ToChronoTime(time);
-  }
   std::condition_variable condition_;
 };
 

@@ -9,8 +9,10 @@
 #include <thread>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "hoplite/base/mutex.h"
 #include "hoplite/base/status_macros.h"
 #include "hoplite/net/grpc_settings.h"
 #include "hoplite/net/host_port.h"
@@ -34,7 +36,11 @@ class EchoServerImpl : public EchoServer {
       // tidy-allow(clock): at once, in the words of gRPC's interface
       server_->Shutdown(std::chrono::system_clock::now());
     }
-    if (queue_ != nullptr) queue_->Shutdown();
+    if (queue_ != nullptr) {
+      MutexLock lock(mutex_);
+      closed_ = true;
+      queue_->Shutdown();
+    }
     if (thread_.joinable()) thread_.join();
   }
 
@@ -61,15 +67,19 @@ class EchoServerImpl : public EchoServer {
 
  private:
   void Run() {
-    Accept();
+    {
+      MutexLock lock(mutex_);
+      if (!closed_) Accept();
+    }
     void* tag = nullptr;
     bool ok = false;
     while (queue_->Next(&tag, &ok)) {
+      MutexLock lock(mutex_);
       Proceed(static_cast<EchoStream*>(tag), ok);
     }
   }
 
-  void Accept() {
+  void Accept() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     auto owned = std::make_unique<EchoStream>();
     EchoStream* const stream = owned.get();
     streams_.emplace(stream, std::move(owned));
@@ -77,8 +87,13 @@ class EchoServerImpl : public EchoServer {
                          queue_.get(), stream);
   }
 
-  void Proceed(EchoStream* stream, bool ok) {
+  void Proceed(EchoStream* stream, bool ok)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     using State = EchoStream::State;
+    if (closed_) {  // its call is cancelled, and the queue takes nothing
+      streams_.erase(stream);
+      return;
+    }
     switch (stream->state) {
       case State::kAccepting:
         if (!ok) {
@@ -113,7 +128,10 @@ class EchoServerImpl : public EchoServer {
   grpc::AsyncGenericService service_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
-  std::map<EchoStream*, std::unique_ptr<EchoStream>> streams_;  // the thread's
+  Mutex mutex_;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;  // the queue is shut down
+  std::map<EchoStream*, std::unique_ptr<EchoStream>> streams_
+      ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -82,3 +82,11 @@ extern "C" const char* __tsan_default_suppressions() {
          "race:grpc::ServerInterface::\n";
 }
 #endif
+
+#ifdef __SANITIZE_ADDRESS__
+// What c-ares reads of the system's configuration and does not give back.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libcares.so\n";
+}
+#endif
