@@ -1,10 +1,13 @@
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <future>
 #include <iostream>
+#include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -55,6 +58,33 @@ void WaitForTheEnd(const Descriptor& signals, bool input) {
   }
 }
 
+// Runs `start`, which may take a while. A signal that comes meanwhile ends the
+// process: nothing is there yet that would have to be left in order.
+absl::StatusOr<std::unique_ptr<NodeServer>> StartUnlessEnded(
+    const NodeOptions& options, const Descriptor& signals) {
+  const Descriptor ready(eventfd(0, EFD_CLOEXEC));
+  if (ready.number() < 0) return FileError(errno, "cannot wait for the start");
+  std::future<absl::StatusOr<std::unique_ptr<NodeServer>>> starting =
+      std::async(std::launch::async, [&] {
+        auto node = NodeServer::Start(options);
+        eventfd_write(ready.number(), 1);
+        return node;
+      });
+  pollfd waited[] = {
+      {.fd = signals.number(), .events = POLLIN, .revents = 0},
+      {.fd = ready.number(), .events = POLLIN, .revents = 0}};
+  while (poll(waited, 2, -1) < 0) {  // interrupted
+  }
+  if (waited[1].revents == 0) {
+    signalfd_siginfo taken;
+    if (read(signals.number(), &taken, sizeof(taken)) > 0) {
+      constexpr int kEndedBySignal = 128;  // as the shell counts
+      _exit(kEndedBySignal + static_cast<int>(taken.ssi_signo));
+    }
+  }
+  return starting.get();
+}
+
 // Where to listen if nothing is said: this host's address on the way to the
 // head, so that both see each other; the head itself on loopback.
 absl::StatusOr<std::string> DefaultListen(const std::string& head) {
@@ -101,7 +131,7 @@ absl::Status Start(const cxxopts::ParseResult& parsed) {
   sigset_t caught;
   HOPLITE_ASSIGN_OR_RETURN(const Descriptor signals, CatchSignals(caught));
   HOPLITE_ASSIGN_OR_RETURN(const std::unique_ptr<NodeServer> node,
-                           NodeServer::Start(options));
+                           StartUnlessEnded(options, signals));
   const NodeReport report = node->Report();
   const std::uint32_t number = report.status.self.node.value();
   PrintResult(parsed,

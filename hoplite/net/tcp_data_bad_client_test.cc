@@ -46,8 +46,8 @@ class BadClientTest : public testing::Test {
   }
   Hello GoodHello() const { return {kCluster, kRawNode, server_.ref()}; }
 
-  TestNode server_{1};
-  TestNode client_{2};
+  DataNode server_{1};
+  DataNode client_{2};
   BufferPtr origin_ = NewFilledBuffer(3 * kFrame + 1, 5);
   std::size_t pulls_ = 0;
 };

@@ -65,7 +65,7 @@ class BadServerTest : public testing::Test {
   }
 
   RawServer server_;
-  TestNode client_{1};
+  DataNode client_{1};
   TransferId last_;
   BufferPtr origin_ = NewFilledBuffer(kSize, 11);
   BufferPtr copy_ = NewBuffer(kSize);
@@ -87,9 +87,8 @@ TEST_F(BadServerTest, SaysHelloAndAsksInOneGo) {
 TEST_F(BadServerTest, AnEndInTheMiddleOfAPayloadEndsTheTransferAtOnce) {
   const TransferId transfer = Pull();
   RawSocket socket = server_.Accept();
-  Bytes bytes = EncodedFrame(server_.request, *origin_, 0);
-  bytes.resize(bytes.size() - 7);
-  socket.Send(bytes);
+  const Bytes bytes = EncodedFrame(server_.request, *origin_, 0);
+  socket.Send(std::span(bytes).first(bytes.size() - 7));
   socket.Close();
   const auto failed = client_.WaitForEnd(transfer);
   ASSERT_TRUE(failed.has_value());

@@ -72,7 +72,7 @@ command::StartFold MakeFold(std::uint64_t id, const BufferPtr& output,
 }
 
 void AddRemote(command::StartFold& order, std::uint32_t position,
-               const TestNode& node) {
+               const DataNode& node) {
   order.inputs.push_back({.position = position,
                           .generation = TestGeneration(1),
                           .member = node.ref(),
@@ -80,7 +80,7 @@ void AddRemote(command::StartFold& order, std::uint32_t position,
 }
 
 // nullopt: done.
-std::optional<event::FoldFailed> WaitForFold(TestNode& node, FoldId fold) {
+std::optional<event::FoldFailed> WaitForFold(DataNode& node, FoldId fold) {
   std::optional<event::FoldFailed> failed;
   EXPECT_TRUE(node.WaitFor([&](const Event& event) {
     if (const auto* done = std::get_if<event::FoldDone>(&event)) {
@@ -97,15 +97,15 @@ std::optional<event::FoldFailed> WaitForFold(TestNode& node, FoldId fold) {
 struct Cluster {
   explicit Cluster(std::uint32_t count) {
     for (std::uint32_t i = 1; i <= count; ++i) {
-      nodes.push_back(std::make_unique<TestNode>(i));
+      nodes.push_back(std::make_unique<DataNode>(i));
       all.push_back(nodes.back().get());
     }
     Introduce(all);
   }
-  TestNode& operator[](std::size_t i) { return *nodes[i]; }
+  DataNode& operator[](std::size_t i) { return *nodes[i]; }
 
-  std::vector<std::unique_ptr<TestNode>> nodes;
-  std::vector<TestNode*> all;
+  std::vector<std::unique_ptr<DataNode>> nodes;
+  std::vector<DataNode*> all;
 };
 
 class FoldSizeTest : public testing::TestWithParam<std::uint64_t> {};

@@ -36,12 +36,12 @@ std::size_t OpenDescriptors() {
 // open-mpi/ompi#11508: in a storm of connections none may be lost.
 TEST(TcpDataLimitsTest, SixtyFourPeersConnectAtOnce) {
   constexpr std::uint32_t kPeers = 64;
-  TestNode server(1);
+  DataNode server(1);
   const BufferPtr origin = NewFilledBuffer(10 * kFrame + 3, 1);
   server.Offer(kKey, origin);
-  std::vector<std::unique_ptr<TestNode>> peers;
+  std::vector<std::unique_ptr<DataNode>> peers;
   for (std::uint32_t i = 0; i < kPeers; ++i) {
-    peers.push_back(std::make_unique<TestNode>(i + 2));
+    peers.push_back(std::make_unique<DataNode>(i + 2));
     peers.back()->plane().Learn(server.member());
   }
   std::vector<BufferPtr> copies;
@@ -58,8 +58,8 @@ TEST(TcpDataLimitsTest, SixtyFourPeersConnectAtOnce) {
 
 // ray-project/ray#26825: accept4 fails for want of descriptors.
 TEST(TcpDataLimitsTest, WantOfDescriptorsNeitherSpinsNorLasts) {
-  TestNode server(1);
-  TestNode client(2);
+  DataNode server(1);
+  DataNode client(2);
   Introduce({&server, &client});
   const BufferPtr origin = NewFilledBuffer(kFrame, 1);
   server.Offer(kKey, origin);
@@ -92,15 +92,15 @@ TEST(TcpDataLimitsTest, WantOfDescriptorsNeitherSpinsNorLasts) {
 // The first implementation of the paper tried again without waiting.
 TEST(TcpDataLimitsTest, StalledReceiversUseNoProcessor) {
   constexpr std::uint32_t kPeers = 16;
-  TestNode server(1);
+  DataNode server(1);
   const BufferPtr origin = NewBuffer(4 * kFrame);
   origin->Advance(kFrame + 5);
   server.Offer(kKey, origin);
-  std::vector<std::unique_ptr<TestNode>> peers;
+  std::vector<std::unique_ptr<DataNode>> peers;
   std::vector<BufferPtr> copies;
   std::vector<TransferId> transfers;
   for (std::uint32_t i = 0; i < kPeers; ++i) {
-    peers.push_back(std::make_unique<TestNode>(i + 2));
+    peers.push_back(std::make_unique<DataNode>(i + 2));
     peers.back()->plane().Learn(server.member());
     copies.push_back(NewBuffer(origin->size()));
     transfers.push_back(peers.back()->Pull(server, kKey, copies.back()));
@@ -117,10 +117,10 @@ TEST(TcpDataLimitsTest, StalledReceiversUseNoProcessor) {
 
 TEST(TcpDataLimitsTest, IdleConnectionsAreBounded) {
   constexpr std::uint32_t kServers = 70;
-  TestNode client(1);
-  std::vector<std::unique_ptr<TestNode>> servers;
+  DataNode client(1);
+  std::vector<std::unique_ptr<DataNode>> servers;
   for (std::uint32_t i = 0; i < kServers; ++i) {
-    servers.push_back(std::make_unique<TestNode>(i + 2));
+    servers.push_back(std::make_unique<DataNode>(i + 2));
     servers.back()->Offer(kKey, NewFilledBuffer(kFrame, 1));
     client.plane().Learn(servers.back()->member());
     EXPECT_FALSE(client.WaitForEnd(
@@ -133,8 +133,8 @@ TEST(TcpDataLimitsTest, IdleConnectionsAreBounded) {
 TEST(TcpDataLimitsTest, DescriptorsStayFlatOverManyTransfers) {
   const int transfer_count =
       std::getenv("HOPLITE_SOAK") != nullptr ? 10'000 : 1'000;
-  TestNode server(1);
-  TestNode client(2);
+  DataNode server(1);
+  DataNode client(2);
   Introduce({&server, &client});
   const PullKey never{.object = TestObject(2)};
   server.Offer(kKey, NewFilledBuffer(kFrame + 1, 1));

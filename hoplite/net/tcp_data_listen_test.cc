@@ -28,8 +28,8 @@ absl::Status StatusOfListening(absl::string_view address,
 class ListenTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(ListenTest, TransfersGoOverEveryKindOfAddress) {
-  TestNode server(1, GetParam());
-  TestNode client(2);
+  DataNode server(1, GetParam());
+  DataNode client(2);
   Introduce({&server, &client});
   const BufferPtr origin = NewFilledBuffer(3 * kFrame, 1);
   const BufferPtr copy = NewBuffer(origin->size());
@@ -56,7 +56,7 @@ TEST(TcpDataListenTest, AllInterfacesNeedAHostToAdvertise) {
 
 // ray-project/ray#14098: a start succeeded although the port was taken.
 TEST(TcpDataListenTest, AnAddressThatIsTakenIsNamed) {
-  const TestNode taken(1);
+  const DataNode taken(1);
   const std::string address = taken.member().data_address;
   const absl::Status status = StatusOfListening(address);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
@@ -76,8 +76,8 @@ TEST(TcpDataListenTest, AnAddressThatIsNoneIsRefused) {
 // Mesh-LLM/mesh-llm#542: another node may answer at the address of the one
 // that is meant; its bytes would be good ones of the wrong object.
 TEST(TcpDataListenTest, AnotherNodeAtTheSameAddressIsNotTakenForTheRightOne) {
-  TestNode other(1);
-  TestNode client(2);
+  DataNode other(1);
+  DataNode client(2);
   other.Offer(kKey, NewFilledBuffer(kFrame, 1));
   client.plane().Learn({.ref = kRawNode,
                         .control_address = "",
@@ -96,7 +96,7 @@ TEST(TcpDataListenTest, AnotherNodeAtTheSameAddressIsNotTakenForTheRightOne) {
 }
 
 TEST(TcpDataListenTest, AServerWithNothingToSendSaysSo) {
-  TestNode server(1);
+  DataNode server(1);
   const BufferPtr origin = NewBuffer(2 * kFrame);
   origin->Advance(kFrame);
   server.Offer(kKey, origin);
@@ -123,8 +123,8 @@ TEST(TcpDataListenTest, AServerWithNothingToSendSaysSo) {
 }
 
 TEST(TcpDataListenTest, LargeTransfersMeasureTheirLink) {
-  TestNode server(1);
-  TestNode client(2);
+  DataNode server(1);
+  DataNode client(2);
   Introduce({&server, &client});
   server.Offer(kKey, NewFilledBuffer(60 << 10, 1));
   EXPECT_FALSE(

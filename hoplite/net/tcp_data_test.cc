@@ -21,8 +21,8 @@ bool Is(const Event& event) {
 }
 
 TEST(TcpDataTest, AnObjectOfAnySizeArrivesWhole) {
-  TestNode server(1);
-  TestNode client(2);
+  DataNode server(1);
+  DataNode client(2);
   Introduce({&server, &client});
   std::uint8_t number = 10;
   for (const std::uint64_t size :
@@ -46,8 +46,8 @@ TEST(TcpDataTest, AnObjectOfAnySizeArrivesWhole) {
 }
 
 TEST(TcpDataTest, EveryFrameSizeGoes) {
-  TestNode server(1);
-  TestNode client(2);
+  DataNode server(1);
+  DataNode client(2);
   Introduce({&server, &client});
   std::uint8_t number = 0;
   for (std::uint64_t frame = 2 << 10; frame <= 1 << 20; frame *= 2) {
@@ -64,10 +64,10 @@ TEST(TcpDataTest, EveryFrameSizeGoes) {
 
 TEST(TcpDataTest, AChainOfRelaysPassesBytesAndChecksumsOfTheOriginOn) {
   constexpr std::uint64_t kSize = 200 * kFrame + 5;
-  std::vector<std::unique_ptr<TestNode>> nodes;
-  std::vector<TestNode*> all;
+  std::vector<std::unique_ptr<DataNode>> nodes;
+  std::vector<DataNode*> all;
   for (std::uint32_t i = 1; i <= 5; ++i) {
-    nodes.push_back(std::make_unique<TestNode>(i));
+    nodes.push_back(std::make_unique<DataNode>(i));
     all.push_back(nodes.back().get());
   }
   Introduce(all);
@@ -101,8 +101,8 @@ TEST(TcpDataTest, AChainOfRelaysPassesBytesAndChecksumsOfTheOriginOn) {
 
 TEST(TcpDataTest, ReadersFollowAWriterStepByStep) {
   constexpr std::uint64_t kSize = 8 * kFrame;
-  TestNode server(1);
-  TestNode client(2);
+  DataNode server(1);
+  DataNode client(2);
   Introduce({&server, &client});
   const BufferPtr filled = NewFilledBuffer(kSize, 3);
   const BufferPtr origin = NewBuffer(kSize);
@@ -121,8 +121,8 @@ TEST(TcpDataTest, ReadersFollowAWriterStepByStep) {
 }
 
 TEST(TcpDataTest, AnOrderWaitsUntilItsServerIsKnown) {
-  TestNode server(1);
-  TestNode client(2);
+  DataNode server(1);
+  DataNode client(2);
   const BufferPtr origin = NewFilledBuffer(kFrame, 3);
   const BufferPtr copy = NewBuffer(kFrame);
   server.Offer(kKey, origin);
@@ -133,8 +133,8 @@ TEST(TcpDataTest, AnOrderWaitsUntilItsServerIsKnown) {
 }
 
 TEST(TcpDataTest, ARefusedPullLeavesItsConnectionUsable) {
-  TestNode server(1);
-  TestNode client(2);
+  DataNode server(1);
+  DataNode client(2);
   Introduce({&server, &client});
   server.Offer(kKey, nullptr);
   const BufferPtr copy = NewBuffer(kFrame);
@@ -149,8 +149,8 @@ TEST(TcpDataTest, ARefusedPullLeavesItsConnectionUsable) {
 }
 
 TEST(TcpDataTest, ARefusalEndsAPullThatIsServed) {
-  TestNode server(1);
-  TestNode client(2);
+  DataNode server(1);
+  DataNode client(2);
   Introduce({&server, &client});
   const BufferPtr origin = NewBuffer(2 * kFrame);
   origin->Advance(kFrame);
@@ -167,8 +167,8 @@ TEST(TcpDataTest, ARefusalEndsAPullThatIsServed) {
 }
 
 TEST(TcpDataTest, AFailedBufferIsRefusedToWhoFollowsIt) {
-  TestNode server(1);
-  TestNode client(2);
+  DataNode server(1);
+  DataNode client(2);
   Introduce({&server, &client});
   const BufferPtr origin = NewBuffer(2 * kFrame);
   origin->Advance(kFrame);
@@ -183,9 +183,9 @@ TEST(TcpDataTest, AFailedBufferIsRefusedToWhoFollowsIt) {
 }
 
 TEST(TcpDataTest, ACancelledTransferEndsAtBothEndsAndResumesAtItsByte) {
-  TestNode server(1);
-  TestNode other(3);
-  TestNode client(2);
+  DataNode server(1);
+  DataNode other(3);
+  DataNode client(2);
   Introduce({&server, &client, &other});
   constexpr std::uint64_t kSize = 4 * kFrame;
   const BufferPtr whole = NewFilledBuffer(kSize, 5);
@@ -214,8 +214,8 @@ TEST(TcpDataTest, ACancelledTransferEndsAtBothEndsAndResumesAtItsByte) {
 }
 
 TEST(TcpDataTest, APullResumesInTheMiddleOfAFrame) {
-  TestNode server(1);
-  TestNode client(2);
+  DataNode server(1);
+  DataNode client(2);
   Introduce({&server, &client});
   const BufferPtr whole = NewFilledBuffer(5 * kFrame + 9, 5);
   server.Offer(kKey, whole);
@@ -232,8 +232,8 @@ TEST(TcpDataTest, APullResumesInTheMiddleOfAFrame) {
 }
 
 TEST(TcpDataTest, AServerThatGoesAwayEndsItsTransfersAtOnce) {
-  auto server = std::make_unique<TestNode>(1);
-  TestNode client(2);
+  auto server = std::make_unique<DataNode>(1);
+  DataNode client(2);
   Introduce({server.get(), &client});
   const BufferPtr origin = NewBuffer(2 * kFrame);
   origin->Advance(kFrame);
@@ -256,8 +256,8 @@ TEST(TcpDataTest, AServerThatGoesAwayEndsItsTransfersAtOnce) {
 }
 
 TEST(TcpDataTest, AForgottenMemberIsNeitherCalledNorAnswered) {
-  TestNode server(1);
-  TestNode client(2);
+  DataNode server(1);
+  DataNode client(2);
   Introduce({&server, &client});
   const BufferPtr copy = NewBuffer(kFrame);
   const TransferId transfer = client.Pull(server, kKey, copy);
@@ -276,8 +276,8 @@ TEST(TcpDataTest, AForgottenMemberIsNeitherCalledNorAnswered) {
 }
 
 TEST(TcpDataTest, NoEventComesAfterShutdown) {
-  TestNode server(1);
-  TestNode client(2);
+  DataNode server(1);
+  DataNode client(2);
   Introduce({&server, &client});
   const BufferPtr origin = NewBuffer(2 * kFrame);
   server.Offer(kKey, origin);

@@ -63,7 +63,7 @@ Generation TestGeneration(std::uint64_t counter) {
   return {.node = NodeId(1), .era = 1, .counter = counter};
 }
 
-TestNode::TestNode(std::uint32_t number, absl::string_view listen_address,
+DataNode::DataNode(std::uint32_t number, absl::string_view listen_address,
                    ClusterId cluster)
     : ref_{NodeId(number), Incarnation(number)} {
   auto plane = ListenTcpData(
@@ -73,14 +73,14 @@ TestNode::TestNode(std::uint32_t number, absl::string_view listen_address,
   plane_->Start(cluster, ref_, [this](const Event& event) { OnEvent(event); });
 }
 
-TestNode::~TestNode() { plane_->Shutdown(); }
+DataNode::~DataNode() { plane_->Shutdown(); }
 
-Member TestNode::member() const {
+Member DataNode::member() const {
   return {
       .ref = ref_, .control_address = "", .data_address = plane_->address()};
 }
 
-void TestNode::Offer(PullKey key, BufferPtr buffer) {
+void DataNode::Offer(PullKey key, BufferPtr buffer) {
   std::vector<PullId> waiting;
   {
     MutexLock lock(mutex_);
@@ -99,7 +99,7 @@ void TestNode::Offer(PullKey key, BufferPtr buffer) {
   }
 }
 
-TransferId TestNode::Pull(const TestNode& server, PullKey key, BufferPtr buffer,
+TransferId DataNode::Pull(const DataNode& server, PullKey key, BufferPtr buffer,
                           std::uint64_t frame_bytes, std::uint64_t begin) {
   last_transfer_ = last_transfer_.Next();
   const std::uint64_t size = buffer->size();
@@ -115,7 +115,7 @@ TransferId TestNode::Pull(const TestNode& server, PullKey key, BufferPtr buffer,
   return last_transfer_;
 }
 
-bool TestNode::WaitFor(const std::function<bool(const Event&)>& matches) {
+bool DataNode::WaitFor(const std::function<bool(const Event&)>& matches) {
   const absl::Time deadline = absl::Now() + kPatience;
   MutexLock lock(mutex_);
   for (bool in_time = true;;) {
@@ -125,7 +125,7 @@ bool TestNode::WaitFor(const std::function<bool(const Event&)>& matches) {
   }
 }
 
-std::optional<event::TransferFailed> TestNode::WaitForEnd(TransferId transfer) {
+std::optional<event::TransferFailed> DataNode::WaitForEnd(TransferId transfer) {
   std::optional<event::TransferFailed> failed;
   const bool ended = WaitFor([&](const Event& event) {
     if (const auto* done = std::get_if<event::TransferDone>(&event)) {
@@ -140,7 +140,7 @@ std::optional<event::TransferFailed> TestNode::WaitForEnd(TransferId transfer) {
   return failed;
 }
 
-void TestNode::OnEvent(const Event& event) {
+void DataNode::OnEvent(const Event& event) {
   BufferPtr buffer;
   const auto* pull = std::get_if<event::PullRequested>(&event);
   bool offered = false;
@@ -173,9 +173,9 @@ double ProcessorSecondsOfAWait(absl::Duration duration) {
   return ProcessorSeconds() - before;
 }
 
-void Introduce(const std::vector<TestNode*>& nodes) {
-  for (TestNode* node : nodes) {
-    for (const TestNode* other : nodes) {
+void Introduce(const std::vector<DataNode*>& nodes) {
+  for (DataNode* node : nodes) {
+    for (const DataNode* other : nodes) {
       if (node != other) node->plane().Learn(other->member());
     }
   }

@@ -34,13 +34,13 @@ Generation TestGeneration(std::uint64_t counter);
 inline constexpr absl::Duration kPatience = absl::Seconds(30);
 
 // One node: a data plane that serves what it is given.
-class TestNode {
+class DataNode {
  public:
   // Listens on `listen_address`, and starts as node `number`.
-  explicit TestNode(std::uint32_t number,
+  explicit DataNode(std::uint32_t number,
                     absl::string_view listen_address = "127.0.0.1:0",
                     ClusterId cluster = ClusterId(7));
-  ~TestNode();
+  ~DataNode();
 
   DataPlane& plane() { return *plane_; }
   NodeRef ref() const { return ref_; }
@@ -50,7 +50,7 @@ class TestNode {
   // that is null. What is not offered waits.
   void Offer(PullKey key, BufferPtr buffer);
   // Pulls an object; the transfer's id counts from 1.
-  TransferId Pull(const TestNode& server, PullKey key, BufferPtr buffer,
+  TransferId Pull(const DataNode& server, PullKey key, BufferPtr buffer,
                   std::uint64_t frame_bytes = 4096, std::uint64_t begin = 0);
 
   // True: an event came for which `matches` is true, before or within
@@ -87,7 +87,7 @@ class TestNode {
 double ProcessorSecondsOfAWait(absl::Duration duration);
 
 // Every plane learns every other.
-void Introduce(const std::vector<TestNode*>& nodes);
+void Introduce(const std::vector<DataNode*>& nodes);
 
 }  // namespace hoplite
 

@@ -26,7 +26,7 @@
 #include "hoplite/net/control_transport.h"
 #include "hoplite/net/data_plane.h"
 #include "hoplite/runtime/background_thread.h"
-#include "hoplite/runtime/request_table.h"
+#include "hoplite/runtime/client_requests.h"
 #include "hoplite/store/eviction.h"
 #include "hoplite/store/object_store.h"
 
@@ -40,7 +40,7 @@ class CommandExecutor {
     ControlTransport* control = nullptr;
     DataPlane* data = nullptr;
     ObjectStore* store = nullptr;
-    RequestTable* requests = nullptr;
+    ClientRequests* requests = nullptr;
     // Takes the events that come of commands; never runs the machine at once.
     std::function<void(Event)> deliver;
   };

@@ -3,6 +3,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -12,19 +13,24 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "hoplite/base/check.h"
+#include "hoplite/base/mutex.h"
 #include "hoplite/base/status_macros.h"
 #include "hoplite/core/node.h"
+#include "hoplite/runtime/client_requests.h"
 #include "hoplite/runtime/client_service.h"
 #include "hoplite/runtime/clock.h"
 #include "hoplite/runtime/command_executor.h"
 #include "hoplite/runtime/control_loop.h"
-#include "hoplite/runtime/request_table.h"
 
 namespace hoplite {
 namespace {
 
 // The head is the first node of its cluster.
 constexpr NodeRef kHead{.node = NodeId(1), .incarnation = Incarnation(1)};
+
+// Between attempts to join.
+constexpr absl::Duration kFirstJoinPause = absl::Milliseconds(20);
+constexpr absl::Duration kLongestJoinPause = absl::Milliseconds(500);
 
 std::uint64_t RandomNumber() {
   std::uint64_t number = 0;
@@ -45,6 +51,27 @@ Welcome NewCluster(std::string control_address, std::string data_address) {
         {.at = {.shard = ShardId(i), .epoch = Epoch(1)}, .host = kHead});
   }
   return welcome;
+}
+
+// Joins, again and again while the head is not up, until the time is over.
+absl::StatusOr<Welcome> JoinInTime(ControlTransport& control,
+                                   const NodeOptions& options,
+                                   const std::string& data_address) {
+  const absl::Time deadline = SystemClock::Now() + options.join_timeout;
+  absl::Duration pause = kFirstJoinPause;
+  for (;;) {
+    absl::StatusOr<Welcome> welcome =
+        control.Join(options.join, data_address, deadline);
+    if (!absl::IsUnavailable(welcome.status()) ||
+        SystemClock::Now() + pause >= deadline) {
+      return welcome;
+    }
+    Mutex mutex;
+    CondVar never;
+    MutexLock lock(mutex);
+    never.WaitUntil(mutex, SystemClock::ToWallTime(SystemClock::Now() + pause));
+    pause = std::min(2 * pause, kLongestJoinPause);
+  }
 }
 
 NodeConfig ConfigOf(const Welcome& welcome, const NodeOptions& options,
@@ -98,7 +125,7 @@ struct NodeServer::Parts final : public LoopBody {
   const std::unique_ptr<ObjectStore> store;
   const std::unique_ptr<ControlTransport> control;
   const std::unique_ptr<DataPlane> data;
-  RequestTable requests;
+  ClientRequests requests;
   std::atomic<std::uint64_t> events_handled = 0;
   std::atomic<bool> room_freed_waits = false;
 
@@ -215,9 +242,8 @@ absl::StatusOr<std::unique_ptr<NodeServer>> NodeServer::StartOver(
       ObjectStore::Create({.capacity_bytes = options.store_bytes}));
   Welcome welcome = NewCluster(control->address(), data->address());
   if (!options.join.empty()) {
-    HOPLITE_ASSIGN_OR_RETURN(
-        welcome, control->Join(options.join, data->address(),
-                               SystemClock::Now() + options.join_timeout));
+    HOPLITE_ASSIGN_OR_RETURN(welcome,
+                             JoinInTime(*control, options, data->address()));
   }
   auto parts = std::make_unique<Parts>(options, welcome, std::move(store),
                                        std::move(control), std::move(data));

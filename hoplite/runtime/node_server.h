@@ -22,8 +22,9 @@ namespace hoplite {
 class NodeServer final : public RequestPort {
  public:
   // Listens over gRPC and TCP.
-  // Errors: kUnavailable: cannot listen, or cannot join, and why;
-  // kDeadlineExceeded: the head did not answer within options.join_timeout;
+  // Joins as soon as the head is up, at most options.join_timeout from now.
+  // Errors: kUnavailable: cannot listen, or could not reach the head in that
+  // time, and why; kDeadlineExceeded: the head did not answer in that time;
   // kInvalidArgument: an address is none; kResourceExhausted: no memory for
   // the store; kAlreadyExists: another node serves options.socket_path.
   static absl::StatusOr<std::unique_ptr<NodeServer>> Start(

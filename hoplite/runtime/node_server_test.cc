@@ -1,5 +1,6 @@
 #include "hoplite/runtime/node_server.h"
 
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -91,9 +92,24 @@ TEST(NodeServerTest, WhereThereIsNoHeadTheErrorNamesTheAddress) {
     gone = head->control_address();
   }
   const auto lost = NodeServer::Start({.join = gone,
-                                       .join_timeout = absl::Seconds(20),
+                                       .join_timeout = absl::Milliseconds(300),
                                        .store_bytes = kStoreBytes});
   EXPECT_THAT(lost, StatusIs(absl::StatusCode::kUnavailable, HasSubstr(gone)));
+}
+
+TEST(NodeServerTest, AHeadThatComesLaterIsJoined) {
+  std::string address;
+  {
+    const auto head = StartNode();
+    address = head->control_address();
+  }
+  std::future<std::unique_ptr<NodeServer>> member =
+      std::async(std::launch::async, [&] { return StartNode(address); });
+  auto head =
+      NodeServer::Start({.listen = address, .store_bytes = kStoreBytes});
+  ASSERT_THAT(head, IsOk());
+  const std::unique_ptr<NodeServer> joined = member.get();
+  WaitForMembers(*joined, 2);
 }
 
 TEST(NodeServerTest, AMemberThatIsNoHeadCannotBeJoined) {

@@ -15,6 +15,13 @@ _ACCESS = re.compile(r'\b(?:public|private|protected)\s*:(?!:)')
 _SCOPE = re.compile(
     r'\s*(?:template\s*<.*>\s*)?(?:inline\s+)?'
     r'(?:(?:namespace|class|struct|union|enum)\b|extern\s*$)', re.DOTALL)
+# In the first column, as clang-format leaves it: the beginning or the end of
+# a namespace, or a type's definition.
+_NAMESPACE_OR_TYPE = re.compile(
+    r'^(?:(?:inline )?namespace ?(?P<opened>[\w:]*) *\{|\}  // namespace|'
+    r'(?:class|struct|union|enum(?: class)?)\s+'
+    r'(?:[A-Z]+_[A-Z_]+(?:\([^)]*\))?\s+)?'
+    r'(?P<type>\w+)(?: final)?(?:\s*:[^:;{][^;{]*)?\s*\{)', re.MULTILINE)
 
 
 def check_widths(tree):
@@ -102,6 +109,37 @@ def check_first_includes(tree):
                           'it compiles alone')
 
 
+def check_type_names(tree):
+    """No two types share a name in one namespace.
+
+    The linker keeps one of two member functions of the same name, and calls
+    it for objects of both.
+    """
+    places = {}
+    for file in tree.with_suffix(*CPP):
+        for name, line in _types(file):
+            places.setdefault(name, []).append((file.path, line))
+    for name, found in places.items():
+        first = found[0][0]
+        for path, line in found[1:]:
+            yield Finding(path, line, 'type-name',
+                          f'{name} is also in {first}: give one of the two '
+                          'another name')
+
+
+def _types(file):
+    """(full name, line) of each type in a namespace that has a name."""
+    names = []
+    for found in _NAMESPACE_OR_TYPE.finditer(file.text):
+        if found['opened'] is not None:
+            names.append(found['opened'])
+        elif found['type'] is None:
+            names = names[:-1]
+        elif '' not in names:
+            yield ('::'.join([*names, found['type']]),
+                   file.line_of(found.start('type')))
+
+
 def check_leftovers(tree):
     """Nothing is left for later in the text."""
     leftover = re.compile(r'\b(TO' r'DO|FIX' r'ME)\b')
@@ -145,4 +183,4 @@ def check_markdown(tree):
 
 
 RULES = (check_widths, check_functions, check_headers, check_first_includes,
-         check_leftovers, check_sizes, check_markdown)
+         check_type_names, check_leftovers, check_sizes, check_markdown)

@@ -116,6 +116,29 @@ class TidyTest(unittest.TestCase):
             '#include "tests/integration/cluster.h"\n', 'api'))
         self.assert_clean(_source('#include "hoplite/base/id.h"\n', 'net'))
 
+    def test_two_types_of_one_namespace_have_two_names(self):
+        def tree(first, second):
+            def inside(code, name='hoplite'):
+                return (f'namespace {name} {{\nvoid F() {{\n}}\n{code}\n'
+                        '}  // namespace\n')
+            first = ''.join(map(inside, first))
+            other = _tree('net')
+            other['hoplite/net/thing.cc'] += ''.join(
+                inside(code, name) for name, code in second)
+            return _source(first) | other
+        box = ['class Box {};']
+        for second in ('struct Box : Base {};', 'enum class Box { kOne };',
+                       'class Box final\n    : public Base {};',
+                       'class ABSL_LOCKABLE Box {};'):
+            with self.subTest(second=second):
+                self.assert_found('type-name',
+                                  tree(box, [('hoplite', second)]))
+        for second in (('hoplite::other', 'class Box {};'), ('', box[0]),
+                       ('hoplite', 'class Box;'),
+                       ('hoplite', 'class Outer::Box {};')):
+            with self.subTest(second=second):
+                self.assert_clean(tree(box, [second]))
+
     def test_calls_that_have_one_place_or_none(self):
         for rule, line in (
                 ('sleep', 'void F() { absl::SleepFor(absl::Seconds(1)); }'),

@@ -41,9 +41,10 @@ class LocalObjectsTest : public ::testing::Test {
   }
   void EndGet(RequestId get,
               absl::StatusCode code = absl::StatusCode::kDeadlineExceeded) {
+    // A copy: the answer takes the request out of the table.
+    const ObjectId object = node_.requests.Find(get)->object;
     Do([&](NodeContext& context) {
-      objects_.EndGet(context, get, node_.requests.Find(get)->object, code,
-                      "when the deadline came");
+      objects_.EndGet(context, get, object, code, "when the deadline came");
     });
   }
   // --- The shard's answers. -------------------------------------------------

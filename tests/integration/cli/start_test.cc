@@ -115,6 +115,14 @@ TEST(StartTest, ANodeEndsWithItsInputWhereThatIsAsked) {
   EXPECT_EQ(*code, 0);
 }
 
+TEST(StartTest, WhoWaitsForTheHeadEndsAtASignal) {
+  CommandRunner hosts(1);
+  ASSERT_TRUE(hosts.ok());
+  RunningNode node = hosts.StartNode(
+      0, {"--join=127.0.0.1:1", "--listen=127.0.0.1:0", "--timeout=10m"});
+  EXPECT_EQ(Stop(node), 128 + SIGTERM);
+}
+
 TEST(StartTest, PeopleReadOneLine) {
   CommandRunner hosts(1);
   ASSERT_TRUE(hosts.ok());

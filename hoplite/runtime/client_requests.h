@@ -1,10 +1,10 @@
-// RequestTable knows the requests of a node that are not answered yet, and
+// ClientRequests knows the requests of a node that are not answered yet, and
 // makes out of the machine's answer the error that a person can read.
 //
 // Thread safety: thread-safe.
 
-#ifndef HOPLITE_RUNTIME_REQUEST_TABLE_H_
-#define HOPLITE_RUNTIME_REQUEST_TABLE_H_
+#ifndef HOPLITE_RUNTIME_CLIENT_REQUESTS_H_
+#define HOPLITE_RUNTIME_CLIENT_REQUESTS_H_
 
 #include <atomic>
 #include <cstdint>
@@ -35,7 +35,7 @@ struct FailureContext {
 absl::Status DescribeFailure(const command::AnswerRequest& answer,
                              const FailureContext& context);
 
-class RequestTable {
+class ClientRequests {
  public:
   RequestId NewRequest() { return RequestId(++last_request_); }
 
@@ -77,4 +77,4 @@ class RequestTable {
 
 }  // namespace hoplite
 
-#endif  // HOPLITE_RUNTIME_REQUEST_TABLE_H_
+#endif  // HOPLITE_RUNTIME_CLIENT_REQUESTS_H_

@@ -1,4 +1,4 @@
-#include "hoplite/runtime/request_table.h"
+#include "hoplite/runtime/client_requests.h"
 
 #include <memory>
 #include <optional>
@@ -45,7 +45,7 @@ command::AnswerRequest Answer(RequestId request, absl::StatusCode code) {
   return answer;
 }
 
-TEST(RequestTableTest, AnErrorNamesAllThatIsKnownOfIt) {
+TEST(ClientRequestsTest, AnErrorNamesAllThatIsKnownOfIt) {
   command::AnswerRequest answer =
       Answer(RequestId(1), absl::StatusCode::kDeadlineExceeded);
   answer.detail = "no byte came from its server";
@@ -70,8 +70,8 @@ TEST(RequestTableTest, AnErrorNamesAllThatIsKnownOfIt) {
                      HasSubstr("after 5.003s"), HasSubstr("deadline 5.000s"))));
 }
 
-TEST(RequestTableTest, ARequestIsAnsweredOnce) {
-  RequestTable table;
+TEST(ClientRequestsTest, ARequestIsAnsweredOnce) {
+  ClientRequests table;
   const auto observer = std::make_shared<NotingObserver>();
   const RequestId request = table.NewRequest();
   ASSERT_TRUE(table.Add(Get(request), observer));
@@ -85,8 +85,8 @@ TEST(RequestTableTest, ARequestIsAnsweredOnce) {
   EXPECT_EQ(table.failed(), 0U);
 }
 
-TEST(RequestTableTest, ClosingAnswersWhatWaitsAndWhatComesLater) {
-  RequestTable table;
+TEST(ClientRequestsTest, ClosingAnswersWhatWaitsAndWhatComesLater) {
+  ClientRequests table;
   const auto waits = std::make_shared<NotingObserver>();
   const auto later = std::make_shared<NotingObserver>();
   ASSERT_TRUE(table.Add(Get(table.NewRequest()), waits));
@@ -102,8 +102,8 @@ TEST(RequestTableTest, ClosingAnswersWhatWaitsAndWhatComesLater) {
   EXPECT_EQ(table.failed(), 2U);
 }
 
-TEST(RequestTableTest, RequestsAreNumberedOnce) {
-  RequestTable table;
+TEST(ClientRequestsTest, RequestsAreNumberedOnce) {
+  ClientRequests table;
   EXPECT_NE(table.NewRequest(), table.NewRequest());
 }
 

@@ -1,4 +1,4 @@
-#include "hoplite/runtime/request_table.h"
+#include "hoplite/runtime/client_requests.h"
 
 #include <algorithm>
 #include <utility>
@@ -85,8 +85,8 @@ absl::Status DescribeFailure(const command::AnswerRequest& answer,
   return absl::Status(answer.code, text);
 }
 
-bool RequestTable::Add(const Event& event,
-                       std::shared_ptr<RequestObserver> observer) {
+bool ClientRequests::Add(const Event& event,
+                         std::shared_ptr<RequestObserver> observer) {
   const Request request = Look(event);
   HOPLITE_CHECK(request.request);
   ++started_;
@@ -110,15 +110,15 @@ bool RequestTable::Add(const Event& event,
   return false;
 }
 
-std::shared_ptr<RequestObserver> RequestTable::Find(RequestId request) const {
+std::shared_ptr<RequestObserver> ClientRequests::Find(RequestId request) const {
   MutexLock lock(mutex_);
   const auto found = pending_.find(request);
   return found == pending_.end() ? nullptr : found->second.observer;
 }
 
-void RequestTable::Answer(const command::AnswerRequest& answer, NodeRef local,
-                          std::string remote_address,
-                          std::shared_ptr<ObjectBuffer> object) {
+void ClientRequests::Answer(const command::AnswerRequest& answer, NodeRef local,
+                            std::string remote_address,
+                            std::shared_ptr<ObjectBuffer> object) {
   Pending pending;
   {
     MutexLock lock(mutex_);
@@ -136,7 +136,7 @@ void RequestTable::Answer(const command::AnswerRequest& answer, NodeRef local,
   Fail(pending, local, answer, std::move(remote_address));
 }
 
-void RequestTable::Close(NodeRef local) {
+void ClientRequests::Close(NodeRef local) {
   std::vector<std::pair<RequestId, Pending>> ended;
   {
     MutexLock lock(mutex_);
@@ -153,9 +153,9 @@ void RequestTable::Close(NodeRef local) {
   }
 }
 
-void RequestTable::Fail(const Pending& pending, NodeRef local,
-                        const command::AnswerRequest& answer,
-                        std::string remote_address) {
+void ClientRequests::Fail(const Pending& pending, NodeRef local,
+                          const command::AnswerRequest& answer,
+                          std::string remote_address) {
   ++failed_;
   const FailureContext context{
       .operation = pending.operation,
