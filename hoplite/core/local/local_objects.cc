@@ -206,10 +206,7 @@ void LocalObjects::DropBytes(NodeContext& context, const ObjectId& object,
     context.out.push_back(command::RefusePull{pull});
   }
   entry.pulls.clear();
-  if (entry.generation.is_target()) {
-    ended_targets_.emplace_back(object, entry.generation);
-    if (ended_targets_.size() > kEndedTargetsMax) ended_targets_.pop_front();
-  }
+  NoteEnded(object, entry.generation);
   const bool incomplete = entry.state != State::kComplete;
   context.buffers.Release(entry.buffer, context.out, incomplete);
   entry.buffer = BufferId();
@@ -217,6 +214,12 @@ void LocalObjects::DropBytes(NodeContext& context, const ObjectId& object,
   entry.received = 0;
   entry.generation = Generation();
   entry.final = false;
+}
+
+void LocalObjects::NoteEnded(const ObjectId& object, Generation generation) {
+  if (!generation.is_target()) return;
+  ended_targets_.emplace_back(object, generation);
+  if (ended_targets_.size() > kEndedTargetsMax) ended_targets_.pop_front();
 }
 
 // --- From the shard. --------------------------------------------------------
@@ -232,9 +235,12 @@ bool IsOld(const NodeContext& context, const ShardRef& at) {
 
 void LocalObjects::OnGrant(NodeContext& context, const message::Grant& grant) {
   auto it = objects_.find(grant.object);
-  if (it == objects_.end() || IsOld(context, grant.at)) return;
+  if (it == objects_.end() || IsOld(context, grant.at) ||
+      it->second.state != State::kAsking || it->second.ask != grant.ask) {
+    LetPass(context, grant.object, grant.generation);
+    return;
+  }
   LocalObject& entry = it->second;
-  if (entry.state != State::kAsking || entry.ask != grant.ask) return;
   if (entry.generation && entry.generation != grant.generation) {
     DropBytes(context, grant.object, entry);
   }
@@ -252,6 +258,27 @@ void LocalObjects::OnGrant(NodeContext& context, const message::Grant& grant) {
                                         nullptr, context.out);
 }
 
+void LocalObjects::LetPass(NodeContext& context, const ObjectId& object,
+                           Generation generation) {
+  auto it = objects_.find(object);
+  if (it == objects_.end()) {
+    NoteEnded(object, generation);
+    return;
+  }
+  LocalObject& entry = it->second;
+  if (entry.generation == generation) return;  // repeated
+  NoteEnded(object, generation);
+  if (entry.state != State::kProducing || entry.generation) return;
+  // Pulls wait here as if this node were to be the root.
+  std::erase_if(entry.held, [&](const LocalObject::HeldPull& held) {
+    if (held.generation != generation) return false;
+    pulls_.erase(held.pull);
+    context.out.push_back(command::RefusePull{held.pull});
+    return true;
+  });
+  EndFetchIfUnwanted(context, object);
+}
+
 void LocalObjects::OnGrantInline(NodeContext& context,
                                  const message::GrantInline& grant) {
   if (grant.payload == nullptr || IsOld(context, grant.at)) return;
@@ -260,7 +287,10 @@ void LocalObjects::OnGrantInline(NodeContext& context,
   const bool asked = known && it->second.state == State::kAsking &&
                      it->second.ask == grant.ask;
   const bool pushed = !known && !grant.ask;
-  if (!asked && !pushed) return;
+  if (!asked && !pushed) {
+    LetPass(context, grant.object, grant.generation);
+    return;
+  }
   LocalObject& entry = objects_[grant.object];
   if (entry.generation) DropBytes(context, grant.object, entry);
   entry.state = State::kAllocating;

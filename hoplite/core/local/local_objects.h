@@ -125,6 +125,11 @@ class LocalObjects {
  private:
   using Objects = absl::btree_map<ObjectId, LocalObject>;
 
+  // A grant that nobody here waits for: until the shard hears so, it counts
+  // this node as a receiver, and sends it others.
+  void LetPass(NodeContext& context, const ObjectId& object,
+               Generation generation);
+  void NoteEnded(const ObjectId& object, Generation generation);
   void Ask(NodeContext& context, const ObjectId& object, LocalObject& entry,
            NodeRef lost);
   void SendAsk(NodeContext& context, const ObjectId& object,
@@ -160,7 +165,8 @@ class LocalObjects {
   // Asked to go, and not answered yet: their sizes.
   absl::btree_map<ObjectId, std::uint64_t> evicting_;
   absl::btree_set<ObjectId> denied_;
-  // Targets that this node had and let go of, oldest first.
+  // Targets that this node was granted or made, and let go of, oldest first:
+  // their root is elsewhere, or was here.
   std::deque<std::pair<ObjectId, Generation>> ended_targets_;
 };
 
