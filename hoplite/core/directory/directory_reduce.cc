@@ -245,14 +245,14 @@ void ObjectDirectory::Settle(absl::Time now, const ObjectId& target,
 }
 
 void ObjectDirectory::InstallRoot(const ReduceCoordinator& reduction,
-                                  ObjectRecord& record) const {
+                                  ObjectRecord& record) {
   const NodeRef root = *reduction.root();
   record.generation = reduction.target_generation();
   record.size = reduction.size();
   record.frame_bytes = reduction.frame_bytes();
   record.degree = PlanBroadcast(record.size, node_count_, link_).degree;
   record.streams = true;
-  record.copies[root.node] = Copy{.node = root, .producer = true};
+  record.Add(root, loads_).producer = true;
 }
 
 void ObjectDirectory::MakeFinal(const ObjectId& target, ObjectRecord& record,

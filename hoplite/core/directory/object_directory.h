@@ -142,8 +142,7 @@ class ObjectDirectory {
   // Puts what has come of a reduction into its target's record.
   void Settle(absl::Time now, const ObjectId& target, Commands& out);
   // The root's node makes the target's bytes from now on.
-  void InstallRoot(const ReduceCoordinator& reduction,
-                   ObjectRecord& record) const;
+  void InstallRoot(const ReduceCoordinator& reduction, ObjectRecord& record);
   static bool IsRunning(const ReduceCoordinator& reduction) {
     return reduction.state() == ReduceCoordinator::State::kRunning;
   }
