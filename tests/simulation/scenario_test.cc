@@ -214,6 +214,25 @@ TEST(ScenarioTest, SmallSourcesAreFoldedInOnePlace) {
   }
 }
 
+// Symptom: the Reduce ended at its deadline. Cause: the copy in the way was one
+// of its sources, and no copy of a source could go, whichever was reduced.
+TEST(ScenarioTest, AReduceMakesRoomForItsTarget) {
+  SimulationOptions options = Nodes(2);
+  options.store_capacity = 2 * kLarge + (1 << 20);
+  for (std::uint32_t caller = 1; caller <= 2; ++caller) {
+    Scenario scenario(options);
+    PutSources(scenario.script(), {"source1", "source2"}, kLarge);
+    scenario.script().Get(1, "source2").At(kStart);
+    const auto reduce =
+        scenario.script()
+            .Reduce(caller, "sum", {"source1", "source2"}, 2)
+            .At(5 * kStart);
+    scenario.Run();
+    EXPECT_EQ(scenario.Problems(), "");
+    EXPECT_LE(Ratio(scenario.Took(reduce), Bound(kLarge)), 1.1);
+  }
+}
+
 TEST(ScenarioTest, WithoutSchedulesTheSendersLinkIsTheLimit) {
   constexpr std::uint32_t kCount = 8;
   SimulationOptions options = Nodes(kCount);

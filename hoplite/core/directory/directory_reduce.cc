@@ -96,13 +96,16 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
   std::uint64_t payload_bytes = 0;
   for (const message::WatchEntry& entry : watch.entries) {
     ObjectRecord& record = ShardOf(entry.object).records[entry.object];
-    const ObjectRecord::Watcher watcher{watch.target, from};
-    if (std::ranges::find(record.watchers, watcher) == record.watchers.end()) {
-      record.watchers.push_back(watcher);
+    auto watcher = std::ranges::find_if(
+        record.watchers,
+        [&](const auto& known) { return known.Is(watch.target, from); });
+    if (watcher == record.watchers.end()) {
+      watcher = record.watchers.insert(watcher, {watch.target, from});
     }
     std::optional<message::SourceEntry> source =
         DescribeSource(entry.object, record);
     if (!source.has_value()) continue;
+    watcher->Hear(source->holder);
     if (source->payload != nullptr) payload_bytes += source->payload->size();
     news.entries.push_back(*std::move(source));
     if (payload_bytes > kNewsPayloadBytesMax) {
@@ -144,7 +147,7 @@ std::optional<message::SourceEntry> ObjectDirectory::DescribeSource(
 }
 
 void ObjectDirectory::NotifyWatchers(const ObjectId& object,
-                                     const ObjectRecord& record,
+                                     ObjectRecord& record,
                                      message::SourceState otherwise,
                                      Commands& out) const {
   if (record.watchers.empty()) return;
@@ -152,7 +155,8 @@ void ObjectDirectory::NotifyWatchers(const ObjectId& object,
   if (!entry.has_value()) {
     entry = message::SourceEntry{.object = object, .state = otherwise};
   }
-  for (const ObjectRecord::Watcher& watcher : record.watchers) {
+  for (ObjectRecord::Watcher& watcher : record.watchers) {
+    watcher.Hear(entry->holder);
     out.push_back(Send{
         watcher.coordinator,
         message::SourceNews{.target = watcher.target, .entries = {*entry}}});
@@ -164,7 +168,9 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
   for (const message::WatchEntry& entry : unwatch.entries) {
     ObjectRecord* record = FindRecord(entry.object);
     if (record == nullptr) continue;
-    std::erase(record->watchers, ObjectRecord::Watcher{unwatch.target, from});
+    std::erase_if(record->watchers, [&](const auto& watcher) {
+      return watcher.Is(unwatch.target, from);
+    });
     EraseIfEmpty(entry.object);
   }
 }

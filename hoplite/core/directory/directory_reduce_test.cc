@@ -271,6 +271,21 @@ TEST_F(NewsTest, TheHolderIsOneThatLives) {
   EXPECT_EQ(News()->holder, Ref(3));
 }
 
+TEST_F(NewsTest, TheHolderThatWasToldFirstStays) {
+  Watch();
+  host_.PutStream(3, Id(1));
+  EXPECT_EQ(News()->holder, Ref(3));
+  host_.Abort(3, Id(1));
+  host_.PutStream(2, Id(1));
+  EXPECT_EQ(News()->holder, Ref(2));
+  host_.Seal(2, Id(1));
+  host_.Ask(3, Id(1));
+  host_.Complete(3, Id(1), PutOf(2));
+  Watch();
+  EXPECT_FALSE(host_.Evict(2, Id(1), PutOf(2)));
+  EXPECT_TRUE(host_.Evict(3, Id(1), PutOf(2)));
+}
+
 TEST_F(NewsTest, WhoEndsItsWatchHearsNoMore) {
   Watch();
   host_.Tell(

@@ -129,7 +129,7 @@ class ObjectDirectory {
   void AfterLoss(absl::Time now, const ObjectId& object, ObjectRecord& record,
                  NodeRef node, Commands& out);
   // `otherwise` is what a source is that has nothing to describe.
-  void NotifyWatchers(const ObjectId& object, const ObjectRecord& record,
+  void NotifyWatchers(const ObjectId& object, ObjectRecord& record,
                       message::SourceState otherwise, Commands& out) const;
   std::optional<message::SourceEntry> DescribeSource(
       const ObjectId& object, const ObjectRecord& record) const;

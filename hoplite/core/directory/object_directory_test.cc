@@ -639,7 +639,10 @@ TEST_F(ObjectDirectoryTest, WhatTheRecordDoesNotKnowMayGo) {
 
 // Symptom: a reduction failed, as the node no longer held its source. Cause:
 // the copy had been evicted between its arrival and its position's assignment.
-TEST_F(ObjectDirectoryTest, ASourceThatIsWatchedStays) {
+//
+// Symptom: a Reduce waited for room until its deadline, with a copy of a source
+// in the way that nobody needed. Cause: no copy of a watched source could go.
+TEST_F(ObjectDirectoryTest, TheCopyThatAReductionWasToldOfStays) {
   host_.Put(2, kObject);
   host_.Ask(3, kObject);
   host_.Complete(3, kObject, PutOf(2));
@@ -647,6 +650,9 @@ TEST_F(ObjectDirectoryTest, ASourceThatIsWatchedStays) {
                     .target = Id(9),
                     .entries = {{host_.AtShardOf(kObject), kObject}}});
   EXPECT_FALSE(host_.Evict(2, kObject, PutOf(2)));
+  EXPECT_TRUE(host_.Evict(3, kObject, PutOf(2)));
+  host_.Ask(3, kObject, 2);
+  host_.Complete(3, kObject, PutOf(2));
   host_.Tell(7, message::UnwatchSources{
                     .target = Id(9),
                     .entries = {{host_.AtShardOf(kObject), kObject}}});

@@ -49,7 +49,14 @@ struct ObjectRecord {
   struct Watcher {
     ObjectId target;
     NodeRef coordinator;
-    friend auto operator<=>(const Watcher&, const Watcher&) = default;
+    NodeRef holder;  // that it was told of, and counts on; or none
+
+    bool Is(const ObjectId& of, NodeRef at) const {
+      return target == of && coordinator == at;
+    }
+    // It takes the holder that it is told first, and the next one only when
+    // it has been told that there is none.
+    void Hear(NodeRef told) { holder = holder && told ? holder : told; }
   };
 
   Generation generation;  // none: nobody has put it yet
