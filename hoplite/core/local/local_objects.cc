@@ -15,15 +15,29 @@ using State = LocalObject::State;
 
 void LocalObjects::OnGet(NodeContext& context, RequestId get,
                          const ObjectId& object) {
+  LocalObject& entry = Want(context, object);
+  entry.gets.push_back(get);
+  AnswerGets(context, entry);
+}
+
+void LocalObjects::AddPosition(NodeContext& context, const ObjectId& object,
+                               const PullKey& position) {
+  Want(context, object).positions.insert(position);
+}
+
+void LocalObjects::RemovePosition(NodeContext& context, const ObjectId& object,
+                                  const PullKey& position) {
+  auto it = objects_.find(object);
+  if (it == objects_.end() || it->second.positions.erase(position) == 0) return;
+  EndFetchIfUnwanted(context, object);
+}
+
+LocalObject& LocalObjects::Want(NodeContext& context, const ObjectId& object) {
   auto [it, inserted] = objects_.try_emplace(object);
   LocalObject& entry = it->second;
-  entry.gets.push_back(get);
   const bool expected = entry.state == State::kProducing && !entry.generation;
-  if (inserted || expected) {
-    Ask(context, object, entry, NodeRef());
-  } else {
-    AnswerGets(context, entry);
-  }
+  if (inserted || expected) Ask(context, object, entry, NodeRef());
+  return entry;
 }
 
 void LocalObjects::EndGet(NodeContext& context, RequestId get,
@@ -94,7 +108,7 @@ void LocalObjects::EndFetchIfUnwanted(NodeContext& context,
   const bool expected = entry.state == State::kProducing && !entry.generation;
   const bool fetches =
       entry.state != State::kProducing && entry.state != State::kComplete;
-  if (!(fetches || expected) || !entry.gets.empty() || !entry.pulls.empty() ||
+  if (!(fetches || expected) || entry.wanted_here() || !entry.pulls.empty() ||
       !entry.held.empty()) {
     return;
   }
@@ -122,10 +136,10 @@ void LocalObjects::RefuseHeld(NodeContext& context, LocalObject& entry) {
 }
 
 void LocalObjects::AskAgainOrErase(NodeContext& context, Objects::iterator it) {
-  if (it->second.gets.empty()) {
-    Erase(context, it);
-  } else {
+  if (it->second.wanted_here()) {
     Ask(context, it->first, it->second, NodeRef());
+  } else {
+    Erase(context, it);
   }
 }
 

@@ -939,8 +939,6 @@ TEST_F(InstalledTest, FindHeldKnowsGenerations) {
   Get(Id(3));
   Grant(GrantOf(Id(3), 2));
   EXPECT_EQ(objects_.FindHeld(Id(3), PutOf(2)), nullptr) << "no buffer yet";
-  EXPECT_TRUE(objects_.MayCome(Id(3), PutOf(2)));
-  EXPECT_FALSE(objects_.MayCome(Id(3), PutOf(9)));
 }
 
 // --- Shards that move. ------------------------------------------------------
