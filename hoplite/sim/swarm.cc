@@ -7,6 +7,7 @@
 #include "hoplite/base/random.h"
 #include "hoplite/sim/alone.h"
 #include "hoplite/sim/checkers.h"
+#include "hoplite/sim/network_model.h"
 #include "hoplite/sim/workload.h"
 
 namespace hoplite::sim {
@@ -92,6 +93,19 @@ void ScheduleJoins(const SwarmOptions& options, Random random,
   }
 }
 
+// True where the slowest link may be too slow for what is asked of it: each
+// collective may bring an object of each node to each.
+bool MayOutlastDeadlines(const SwarmOptions& options) {
+  const std::uint64_t node_count =
+      options.simulation.node_count + options.joining;
+  const std::uint64_t draws = options.joining > 0 ? 2 : 1;
+  const std::uint64_t bytes = draws * options.workload.collectives *
+                              node_count * options.workload.size_max;
+  return NetworkModel::TimeFor(bytes,
+                               options.simulation.network.bytes_per_second /
+                                   kSlowTimesMax) > kDrawnTimeout;
+}
+
 }  // namespace
 
 SwarmOptions DrawSwarmOptions(std::uint64_t seed) {
@@ -121,6 +135,9 @@ SwarmOptions DrawSwarmOptions(std::uint64_t seed) {
     options.joining = static_cast<std::uint32_t>(faults.Between(1, 5));
     // All shards but the head's spread anew at each join.
     options.simulation.shard_host_count = 0;
+  }
+  if (options.faults.slow_nodes > 0 && MayOutlastDeadlines(options)) {
+    options.workload.promises = false;
   }
   if (faults.Chance(1, 5)) {
     // Stores that are soon full.

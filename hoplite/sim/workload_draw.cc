@@ -12,7 +12,6 @@
 namespace hoplite::sim {
 namespace {
 
-constexpr absl::Duration kTimeout = absl::Seconds(60);
 constexpr std::uint64_t kElementBytes = 8;  // of the largest type
 
 // True where the operation makes or reads the object.
@@ -106,7 +105,7 @@ std::uint64_t Drawing::AnySize() {
 
 std::size_t Drawing::Add(Operation operation) {
   if (operation.timeout == absl::InfiniteDuration()) {
-    operation.timeout = kTimeout;
+    operation.timeout = kDrawnTimeout;
   }
   if (Feature(options_.short_deadlines, 6)) {
     operation.timeout = AnyStart();
@@ -336,7 +335,7 @@ void Drawing::Delete(const std::vector<ObjectId>& objects) {
     spec.object = object;
     operation.spec = spec;
     operation.after = before;
-    operation.timeout = kTimeout;
+    operation.timeout = kDrawnTimeout;
     workload_.push_back(std::move(operation));
   }
 }

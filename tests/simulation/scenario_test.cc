@@ -223,10 +223,9 @@ TEST(ScenarioTest, AReduceMakesRoomForItsTarget) {
     Scenario scenario(options);
     PutSources(scenario.script(), {"source1", "source2"}, kLarge);
     scenario.script().Get(1, "source2").At(kStart);
-    const auto reduce =
-        scenario.script()
-            .Reduce(caller, "sum", {"source1", "source2"}, 2)
-            .At(5 * kStart);
+    const auto reduce = scenario.script()
+                            .Reduce(caller, "sum", {"source1", "source2"}, 2)
+                            .At(5 * kStart);
     scenario.Run();
     EXPECT_EQ(scenario.Problems(), "");
     EXPECT_LE(Ratio(scenario.Took(reduce), Bound(kLarge)), 1.1);

@@ -88,10 +88,9 @@ bool ObjectDirectory::Evict(NodeRef from, const message::EvictEntry& entry) {
       std::ranges::any_of(record->copies, [&](const auto& other) {
         return other.second.complete && other.second.node != from;
       });
-  const bool counted_on =
-      std::ranges::any_of(record->watchers, [&](const auto& watcher) {
-        return watcher.holder == from;
-      });
+  const bool counted_on = std::ranges::any_of(
+      record->watchers,
+      [&](const auto& watcher) { return watcher.holder == from; });
   if (counted_on || !elsewhere || !copy->complete || copy->serving > 0 ||
       !record->final) {
     return false;

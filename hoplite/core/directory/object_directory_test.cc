@@ -232,14 +232,21 @@ TEST_F(ObjectDirectoryTest, WhoHoldsABufferKeepsItsReceiversBeforeAnyByte) {
   EXPECT_EQ(host_.ServerOf(5), 4u) << "3 still serves 4";
 }
 
-TEST_F(ObjectDirectoryTest, WhoStartsAfreshHasNoReceivers) {
+// A node that hands its grant back may have another before those come to it
+// that were granted to it: it keeps their pulls, and serves them.
+TEST_F(ObjectDirectoryTest, WhoStartsAfreshIsChargedForWhoMayYetComeToIt) {
   host_.Put(2, kObject);
   host_.Ask(3, kObject);
   host_.Ask(4, kObject);  // from 3
   host_.Ask(3, kObject, 2);
   EXPECT_EQ(host_.ServerOf(3), 2u);
   host_.Ask(5, kObject);
-  EXPECT_EQ(host_.ServerOf(5), 3u) << "4 is an orphan, and asks for itself";
+  EXPECT_EQ(host_.ServerOf(5), 4u);
+  CheckInvariants();
+  host_.Ask(4, kObject, 2, /*lost=*/3, PutOf(2), 0);
+  host_.Ask(6, kObject);
+  EXPECT_EQ(host_.ServerOf(6), 3u) << "4 was refused there";
+  CheckInvariants();
 }
 
 // Symptom: the putter's complete copy was struck, and everybody waited. Cause:

@@ -51,7 +51,7 @@ struct LocalObject {
   std::uint64_t received = 0;
   std::vector<RequestId> gets;
   absl::btree_set<PullKey> positions;  // of reductions, whose source it is
-  absl::btree_set<PullId> pulls;  // served from here
+  absl::btree_set<PullId> pulls;       // served from here
   std::vector<HeldPull> held;
 
   bool wanted_here() const { return !gets.empty() || !positions.empty(); }
