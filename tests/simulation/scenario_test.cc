@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "hoplite/base/random.h"
 #include "hoplite/sim/network_model.h"
 #include "hoplite/sim/script.h"
 
@@ -229,6 +230,33 @@ TEST(ScenarioTest, AReduceMakesRoomForItsTarget) {
     scenario.Run();
     EXPECT_EQ(scenario.Problems(), "");
     EXPECT_LE(Ratio(scenario.Took(reduce), Bound(kLarge)), 1.1);
+  }
+}
+
+// Every node has room for its source and for what it makes of it, and a copy of
+// somebody's source lies there instead.
+TEST(ScenarioTest, AReduceMakesRoomOnEveryNode) {
+  constexpr std::uint64_t kSize = 4 << 20;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    Random random(seed);
+    const auto count = static_cast<std::uint32_t>(random.Between(2, 6));
+    const auto any = [&] {
+      return static_cast<std::uint32_t>(random.Between(1, count));
+    };
+    SimulationOptions options = Nodes(count);
+    options.store_capacity = 2 * kSize + (1 << 20);
+    Scenario scenario(options);
+    const std::vector<std::string> sources = Names("source", count);
+    PutSources(scenario.script(), sources, kSize);
+    for (std::uint32_t node = 1; node <= count; ++node) {
+      scenario.script().Get(node, sources[any() - 1]).At(kStart);
+    }
+    const auto reduce =
+        scenario.script().Reduce(any(), "sum", sources, count).At(5 * kStart);
+    scenario.Run();
+    EXPECT_EQ(scenario.Problems(), "") << "seed " << seed;
+    EXPECT_LE(Ratio(scenario.Took(reduce), Bound(kSize)), 1.5)
+        << "seed " << seed;
   }
 }
 
