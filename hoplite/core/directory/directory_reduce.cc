@@ -138,11 +138,9 @@ std::optional<message::SourceEntry> ObjectDirectory::DescribeSource(
     if (!copy.complete && !copy.producer) continue;
     if (best == nullptr || (copy.producer && !best->producer)) best = &copy;
   }
-  if (best == nullptr && record.payload != nullptr && !record.copies.empty()) {
-    best = &record.copies.begin()->second;  // the bytes are on their way to it
-  }
   if (best == nullptr && record.payload == nullptr) return std::nullopt;
-  if (best != nullptr) entry.holder = best->node;
+  // Where only the record has the bytes, this node can have them at once.
+  entry.holder = best != nullptr ? best->node : self_;
   return entry;
 }
 
