@@ -101,9 +101,10 @@ bool MayOutlastDeadlines(const SwarmOptions& options) {
   const std::uint64_t draws = options.joining > 0 ? 2 : 1;
   const std::uint64_t bytes = draws * options.workload.collectives *
                               node_count * options.workload.size_max;
-  return NetworkModel::TimeFor(bytes,
-                               options.simulation.network.bytes_per_second /
-                                   kSlowTimesMax) > kDrawnTimeout;
+  const std::uint64_t times = options.faults.slow_nodes > 0 ? kSlowTimesMax : 1;
+  const std::uint64_t rate =
+      options.simulation.network.bytes_per_second / times;
+  return NetworkModel::TimeFor(bytes, rate) > kDrawnTimeout;
 }
 
 }  // namespace
@@ -136,9 +137,7 @@ SwarmOptions DrawSwarmOptions(std::uint64_t seed) {
     // All shards but the head's spread anew at each join.
     options.simulation.shard_host_count = 0;
   }
-  if (options.faults.slow_nodes > 0 && MayOutlastDeadlines(options)) {
-    options.workload.promises = false;
-  }
+  if (MayOutlastDeadlines(options)) options.workload.promises = false;
   if (faults.Chance(1, 5)) {
     // Stores that are soon full.
     options.simulation.store_capacity =
