@@ -12,6 +12,9 @@
 namespace hoplite::sim {
 namespace {
 
+// A small Put whose call has ended early may be on its way for so long: what is
+// deleted before it comes is there afterwards.
+constexpr absl::Duration kUnderWay = absl::Seconds(1);
 constexpr std::uint64_t kElementBytes = 8;  // of the largest type
 
 // True where the operation makes or reads the object.
@@ -335,6 +338,7 @@ void Drawing::Delete(const std::vector<ObjectId>& objects) {
     spec.object = object;
     operation.spec = spec;
     operation.after = before;
+    operation.start = kUnderWay;
     operation.timeout = kDrawnTimeout;
     workload_.push_back(std::move(operation));
   }
