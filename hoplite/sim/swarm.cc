@@ -69,7 +69,10 @@ WorkloadOptions DrawKinds(Random random) {
 // What is asked of a run with nodes that join: first the members at the start
 // work; when the others have joined, all do.
 Workload DrawWithJoins(const SwarmOptions& options, Random& random) {
-  constexpr absl::Duration kAllJoined = absl::Milliseconds(500);
+  // The welcome of each waits behind a frame where the head's link is slow.
+  const absl::Duration all_joined = options.faults.slow_nodes > 0
+                                        ? absl::Seconds(10)
+                                        : absl::Milliseconds(500);
   WorkloadOptions first = options.workload;
   first.node_count = options.simulation.node_count;
   Workload workload = DrawWorkload(first, random);
@@ -78,7 +81,7 @@ Workload DrawWithJoins(const SwarmOptions& options, Random& random) {
   const std::size_t before = workload.size();
   for (Operation& operation : DrawWorkload(second, random)) {
     for (std::size_t& earlier : operation.after) earlier += before;
-    if (operation.after.empty()) operation.start += kAllJoined;
+    if (operation.after.empty()) operation.start += all_joined;
     workload.push_back(std::move(operation));
   }
   return workload;
