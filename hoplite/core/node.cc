@@ -231,6 +231,9 @@ void Node::Parts::On(NodeContext& context,
           },
           [&](const FetchOwner& owner) {
             objects.OnBufferRefused(context, owner.object, refused.capacity);
+            if (refused.capacity < entry->size) {
+              member.OnObjectTooLarge(context, owner.object);
+            }
           },
           [&](const OutputOwner& owner) {
             member.OnBufferRefused(context, owner, refused.capacity);

@@ -236,9 +236,7 @@ void Node::Parts::Hear(NodeContext& context, NodeRef from,
 
 void Node::Parts::Hear(NodeContext& context, NodeRef from,
                        const message::Assignment& assignment) {
-  const bool source_may_come =
-      puts.IsPutting(assignment.source, assignment.source_generation);
-  member.OnAssignment(context, from, assignment, source_may_come);
+  member.OnAssignment(context, from, assignment);
 }
 
 void Node::Parts::Hear(NodeContext& context, NodeRef,

@@ -550,7 +550,7 @@ TEST_F(NodeTest, AnAssignmentMayComeBeforeThePutIsAccepted) {
                               .inputs = {{.position = 1, .member = Ref(2)}},
                               .size = kSize,
                               .root = true});
-  EXPECT_THAT(out_, IsEmpty());
+  EXPECT_THAT(All<command::CreateBuffer>(out_), IsEmpty());
   Hear(2,
        message::PutAnswer{
            .at = ShardOf(kObject), .object = kObject, .generation = last_put_});

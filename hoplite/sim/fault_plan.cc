@@ -21,10 +21,9 @@ FaultPlan DrawFaultPlan(const FaultOptions& options, std::uint32_t node_count,
     plan.broken_streams.push_back(
         {absl::UnixEpoch() + absl::Nanoseconds(at), random.Next()});
   }
-  constexpr std::uint64_t kTimesMax = 20;
   for (std::uint32_t i = 0; i < options.slow_nodes; ++i) {
     const auto node = static_cast<std::uint32_t>(random.Between(1, node_count));
-    plan.slow_nodes.push_back({NodeId(node), random.Between(2, kTimesMax)});
+    plan.slow_nodes.push_back({NodeId(node), random.Between(2, kSlowTimesMax)});
   }
   return plan;
 }

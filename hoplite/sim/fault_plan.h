@@ -18,6 +18,9 @@
 
 namespace hoplite::sim {
 
+// No node's links are more times slower than this.
+inline constexpr std::uint64_t kSlowTimesMax = 20;
+
 struct FaultPlan {
   // At `time`, one of the streams that are under way breaks at both ends.
   struct BrokenStream {

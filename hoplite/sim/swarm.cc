@@ -7,6 +7,7 @@
 #include "hoplite/base/random.h"
 #include "hoplite/sim/alone.h"
 #include "hoplite/sim/checkers.h"
+#include "hoplite/sim/network_model.h"
 #include "hoplite/sim/workload.h"
 
 namespace hoplite::sim {
@@ -68,7 +69,10 @@ WorkloadOptions DrawKinds(Random random) {
 // What is asked of a run with nodes that join: first the members at the start
 // work; when the others have joined, all do.
 Workload DrawWithJoins(const SwarmOptions& options, Random& random) {
-  constexpr absl::Duration kAllJoined = absl::Milliseconds(500);
+  // The welcome of each waits behind a frame where the head's link is slow.
+  const absl::Duration all_joined = options.faults.slow_nodes > 0
+                                        ? absl::Seconds(10)
+                                        : absl::Milliseconds(500);
   WorkloadOptions first = options.workload;
   first.node_count = options.simulation.node_count;
   Workload workload = DrawWorkload(first, random);
@@ -77,7 +81,7 @@ Workload DrawWithJoins(const SwarmOptions& options, Random& random) {
   const std::size_t before = workload.size();
   for (Operation& operation : DrawWorkload(second, random)) {
     for (std::size_t& earlier : operation.after) earlier += before;
-    if (operation.after.empty()) operation.start += kAllJoined;
+    if (operation.after.empty()) operation.start += all_joined;
     workload.push_back(std::move(operation));
   }
   return workload;
@@ -90,6 +94,20 @@ void ScheduleJoins(const SwarmOptions& options, Random random,
     simulation->agenda().After(absl::Microseconds(random.Below(kWithin)),
                                [simulation, i] { simulation->Join(i); });
   }
+}
+
+// True where the slowest link may be too slow for what is asked of it: each
+// collective may bring an object of each node to each.
+bool MayOutlastDeadlines(const SwarmOptions& options) {
+  const std::uint64_t node_count =
+      options.simulation.node_count + options.joining;
+  const std::uint64_t draws = options.joining > 0 ? 2 : 1;
+  const std::uint64_t bytes = draws * options.workload.collectives *
+                              node_count * options.workload.size_max;
+  const std::uint64_t times = options.faults.slow_nodes > 0 ? kSlowTimesMax : 1;
+  const std::uint64_t rate =
+      options.simulation.network.bytes_per_second / times;
+  return NetworkModel::TimeFor(bytes, rate) > kDrawnTimeout;
 }
 
 }  // namespace
@@ -122,6 +140,7 @@ SwarmOptions DrawSwarmOptions(std::uint64_t seed) {
     // All shards but the head's spread anew at each join.
     options.simulation.shard_host_count = 0;
   }
+  if (MayOutlastDeadlines(options)) options.workload.promises = false;
   if (faults.Chance(1, 5)) {
     // Stores that are soon full.
     options.simulation.store_capacity =

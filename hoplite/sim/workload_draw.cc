@@ -12,7 +12,9 @@
 namespace hoplite::sim {
 namespace {
 
-constexpr absl::Duration kTimeout = absl::Seconds(60);
+// A small Put whose call has ended early may be on its way for so long: what is
+// deleted before it comes is there afterwards.
+constexpr absl::Duration kUnderWay = absl::Seconds(1);
 constexpr std::uint64_t kElementBytes = 8;  // of the largest type
 
 // True where the operation makes or reads the object.
@@ -106,7 +108,7 @@ std::uint64_t Drawing::AnySize() {
 
 std::size_t Drawing::Add(Operation operation) {
   if (operation.timeout == absl::InfiniteDuration()) {
-    operation.timeout = kTimeout;
+    operation.timeout = kDrawnTimeout;
   }
   if (Feature(options_.short_deadlines, 6)) {
     operation.timeout = AnyStart();
@@ -336,7 +338,8 @@ void Drawing::Delete(const std::vector<ObjectId>& objects) {
     spec.object = object;
     operation.spec = spec;
     operation.after = before;
-    operation.timeout = kTimeout;
+    operation.start = kUnderWay;
+    operation.timeout = kDrawnTimeout;
     workload_.push_back(std::move(operation));
   }
 }

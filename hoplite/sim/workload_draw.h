@@ -10,10 +10,14 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/time/time.h"
 #include "hoplite/base/random.h"
 #include "hoplite/sim/workload.h"
 
 namespace hoplite::sim {
+
+// Of an operation that is not to run out of time.
+inline constexpr absl::Duration kDrawnTimeout = absl::Seconds(60);
 
 struct WorkloadOptions {
   std::uint32_t node_count = 4;  // members with the ids 1 to node_count

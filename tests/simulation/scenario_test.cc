@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "hoplite/base/random.h"
 #include "hoplite/sim/network_model.h"
 #include "hoplite/sim/script.h"
 
@@ -211,6 +212,51 @@ TEST(ScenarioTest, SmallSourcesAreFoldedInOnePlace) {
   EXPECT_LE(scenario.End() - kStart, absl::Milliseconds(1.5));
   for (std::uint32_t node = 1; node <= kCount; ++node) {
     EXPECT_EQ(scenario.Sent(node, kSmall), 0.0) << "node " << node;
+  }
+}
+
+// Symptom: the Reduce ended at its deadline. Cause: the copy in the way was one
+// of its sources, and no copy of a source could go, whichever was reduced.
+TEST(ScenarioTest, AReduceMakesRoomForItsTarget) {
+  SimulationOptions options = Nodes(2);
+  options.store_capacity = 2 * kLarge + (1 << 20);
+  for (std::uint32_t caller = 1; caller <= 2; ++caller) {
+    Scenario scenario(options);
+    PutSources(scenario.script(), {"source1", "source2"}, kLarge);
+    scenario.script().Get(1, "source2").At(kStart);
+    const auto reduce = scenario.script()
+                            .Reduce(caller, "sum", {"source1", "source2"}, 2)
+                            .At(5 * kStart);
+    scenario.Run();
+    EXPECT_EQ(scenario.Problems(), "");
+    EXPECT_LE(Ratio(scenario.Took(reduce), Bound(kLarge)), 1.1);
+  }
+}
+
+// Every node has room for its source and for what it makes of it, and a copy of
+// somebody's source lies there instead.
+TEST(ScenarioTest, AReduceMakesRoomOnEveryNode) {
+  constexpr std::uint64_t kSize = 4 << 20;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    Random random(seed);
+    const auto count = static_cast<std::uint32_t>(random.Between(2, 6));
+    const auto any = [&] {
+      return static_cast<std::uint32_t>(random.Between(1, count));
+    };
+    SimulationOptions options = Nodes(count);
+    options.store_capacity = 2 * kSize + (1 << 20);
+    Scenario scenario(options);
+    const std::vector<std::string> sources = Names("source", count);
+    PutSources(scenario.script(), sources, kSize);
+    for (std::uint32_t node = 1; node <= count; ++node) {
+      scenario.script().Get(node, sources[any() - 1]).At(kStart);
+    }
+    const auto reduce =
+        scenario.script().Reduce(any(), "sum", sources, count).At(5 * kStart);
+    scenario.Run();
+    EXPECT_EQ(scenario.Problems(), "") << "seed " << seed;
+    EXPECT_LE(Ratio(scenario.Took(reduce), Bound(kSize)), 1.5)
+        << "seed " << seed;
   }
 }
 

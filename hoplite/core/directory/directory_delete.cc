@@ -88,9 +88,11 @@ bool ObjectDirectory::Evict(NodeRef from, const message::EvictEntry& entry) {
       std::ranges::any_of(record->copies, [&](const auto& other) {
         return other.second.complete && other.second.node != from;
       });
-  // A reduction counts on the copy that it was told of.
-  if (!record->watchers.empty()) return false;
-  if (!elsewhere || !copy->complete || copy->serving > 0 || !record->final) {
+  const bool counted_on = std::ranges::any_of(
+      record->watchers,
+      [&](const auto& watcher) { return watcher.holder == from; });
+  if (counted_on || !elsewhere || !copy->complete || copy->serving > 0 ||
+      !record->final) {
     return false;
   }
   record->Erase(from, loads_);

@@ -96,13 +96,16 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
   std::uint64_t payload_bytes = 0;
   for (const message::WatchEntry& entry : watch.entries) {
     ObjectRecord& record = ShardOf(entry.object).records[entry.object];
-    const ObjectRecord::Watcher watcher{watch.target, from};
-    if (std::ranges::find(record.watchers, watcher) == record.watchers.end()) {
-      record.watchers.push_back(watcher);
+    auto watcher = std::ranges::find_if(
+        record.watchers,
+        [&](const auto& known) { return known.Is(watch.target, from); });
+    if (watcher == record.watchers.end()) {
+      watcher = record.watchers.insert(watcher, {watch.target, from});
     }
     std::optional<message::SourceEntry> source =
         DescribeSource(entry.object, record);
     if (!source.has_value()) continue;
+    watcher->Hear(source->holder);
     if (source->payload != nullptr) payload_bytes += source->payload->size();
     news.entries.push_back(*std::move(source));
     if (payload_bytes > kNewsPayloadBytesMax) {
@@ -135,16 +138,14 @@ std::optional<message::SourceEntry> ObjectDirectory::DescribeSource(
     if (!copy.complete && !copy.producer) continue;
     if (best == nullptr || (copy.producer && !best->producer)) best = &copy;
   }
-  if (best == nullptr && record.payload != nullptr && !record.copies.empty()) {
-    best = &record.copies.begin()->second;  // the bytes are on their way to it
-  }
   if (best == nullptr && record.payload == nullptr) return std::nullopt;
-  if (best != nullptr) entry.holder = best->node;
+  // Where only the record has the bytes, this node can have them at once.
+  entry.holder = best != nullptr ? best->node : self_;
   return entry;
 }
 
 void ObjectDirectory::NotifyWatchers(const ObjectId& object,
-                                     const ObjectRecord& record,
+                                     ObjectRecord& record,
                                      message::SourceState otherwise,
                                      Commands& out) const {
   if (record.watchers.empty()) return;
@@ -152,7 +153,8 @@ void ObjectDirectory::NotifyWatchers(const ObjectId& object,
   if (!entry.has_value()) {
     entry = message::SourceEntry{.object = object, .state = otherwise};
   }
-  for (const ObjectRecord::Watcher& watcher : record.watchers) {
+  for (ObjectRecord::Watcher& watcher : record.watchers) {
+    watcher.Hear(entry->holder);
     out.push_back(Send{
         watcher.coordinator,
         message::SourceNews{.target = watcher.target, .entries = {*entry}}});
@@ -164,7 +166,9 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
   for (const message::WatchEntry& entry : unwatch.entries) {
     ObjectRecord* record = FindRecord(entry.object);
     if (record == nullptr) continue;
-    std::erase(record->watchers, ObjectRecord::Watcher{unwatch.target, from});
+    std::erase_if(record->watchers, [&](const auto& watcher) {
+      return watcher.Is(unwatch.target, from);
+    });
     EraseIfEmpty(entry.object);
   }
 }
@@ -245,14 +249,14 @@ void ObjectDirectory::Settle(absl::Time now, const ObjectId& target,
 }
 
 void ObjectDirectory::InstallRoot(const ReduceCoordinator& reduction,
-                                  ObjectRecord& record) const {
+                                  ObjectRecord& record) {
   const NodeRef root = *reduction.root();
   record.generation = reduction.target_generation();
   record.size = reduction.size();
   record.frame_bytes = reduction.frame_bytes();
   record.degree = PlanBroadcast(record.size, node_count_, link_).degree;
   record.streams = true;
-  record.copies[root.node] = Copy{.node = root, .producer = true};
+  record.Add(root, loads_).producer = true;
 }
 
 void ObjectDirectory::MakeFinal(const ObjectId& target, ObjectRecord& record,

@@ -271,6 +271,35 @@ TEST_F(NewsTest, TheHolderIsOneThatLives) {
   EXPECT_EQ(News()->holder, Ref(3));
 }
 
+// Symptom: a reduction ended with kDataLoss, and the source's bytes stood in
+// its record. Cause: nobody held them, as the host's own store had no room.
+TEST_F(NewsTest, WhatOnlyTheRecordHasIsHeldByItsHost) {
+  host_.PutSmall(2, Id(1));
+  host_.Lose(2);
+  EXPECT_TRUE(OnlySent<message::GrantInline>(host_.out).has_value());
+  Watch();
+  EXPECT_EQ(News()->holder, Ref(DirectoryHost::kSelf));
+  host_.Tell(DirectoryHost::kSelf, message::Withdraw{.object = Id(1)});
+  Watch();
+  EXPECT_EQ(News()->state, SourceState::kFinal);
+  EXPECT_EQ(News()->holder, Ref(DirectoryHost::kSelf));
+}
+
+TEST_F(NewsTest, TheHolderThatWasToldFirstStays) {
+  Watch();
+  host_.PutStream(3, Id(1));
+  EXPECT_EQ(News()->holder, Ref(3));
+  host_.Abort(3, Id(1));
+  host_.PutStream(2, Id(1));
+  EXPECT_EQ(News()->holder, Ref(2));
+  host_.Seal(2, Id(1));
+  host_.Ask(3, Id(1));
+  host_.Complete(3, Id(1), PutOf(2));
+  Watch();
+  EXPECT_FALSE(host_.Evict(2, Id(1), PutOf(2)));
+  EXPECT_TRUE(host_.Evict(3, Id(1), PutOf(2)));
+}
+
 TEST_F(NewsTest, WhoEndsItsWatchHearsNoMore) {
   Watch();
   host_.Tell(

@@ -144,8 +144,7 @@ bool ObjectDirectory::Answer(const ObjectId& object, ObjectRecord& record,
                      : SelectServer(record, ask.node, ask.lost, loads_);
   if (server == nullptr) return false;
   const NodeRef chosen = server->node;  // a new copy moves the others
-  Copy& copy = record.copies[ask.node.node];
-  if (copy.node != ask.node) copy = Copy{.node = ask.node};
+  Copy& copy = record.Add(ask.node, loads_);
   copy.ask = ask.ask;
   copy.sequence = ++sequence_;
   record.TakeServer(copy, *record.Find(chosen), loads_);
@@ -169,8 +168,7 @@ void ObjectDirectory::SendGrant(const ObjectId& object,
 
 void ObjectDirectory::SendInline(const ObjectId& object, ObjectRecord& record,
                                  NodeRef to, AskNumber ask, Commands& out) {
-  Copy& copy = record.copies[to.node];
-  if (copy.node != to) copy = Copy{.node = to};
+  Copy& copy = record.Add(to, loads_);
   record.FreeServer(copy, loads_);
   copy.ask = ask;
   // What was not asked for may find no room: its node says so if it does.
@@ -272,7 +270,7 @@ void ObjectDirectory::AcceptPut(NodeRef from, const message::PutBegun& put,
   record.degree = plan.degree;
   record.streams = put.streams;
   record.payload = put.sealed ? put.payload : nullptr;
-  record.copies[from.node] = Copy{.node = from, .producer = true};
+  record.Add(from, loads_).producer = true;
   for (ObjectRecord::WaitingAsk& ask : record.waiting) ask.lost = NodeRef();
   out.push_back(Send{from, message::PutAnswer{.at = At(put.object),
                                               .object = put.object,

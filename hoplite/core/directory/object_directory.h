@@ -129,7 +129,7 @@ class ObjectDirectory {
   void AfterLoss(absl::Time now, const ObjectId& object, ObjectRecord& record,
                  NodeRef node, Commands& out);
   // `otherwise` is what a source is that has nothing to describe.
-  void NotifyWatchers(const ObjectId& object, const ObjectRecord& record,
+  void NotifyWatchers(const ObjectId& object, ObjectRecord& record,
                       message::SourceState otherwise, Commands& out) const;
   std::optional<message::SourceEntry> DescribeSource(
       const ObjectId& object, const ObjectRecord& record) const;
@@ -142,8 +142,7 @@ class ObjectDirectory {
   // Puts what has come of a reduction into its target's record.
   void Settle(absl::Time now, const ObjectId& target, Commands& out);
   // The root's node makes the target's bytes from now on.
-  void InstallRoot(const ReduceCoordinator& reduction,
-                   ObjectRecord& record) const;
+  void InstallRoot(const ReduceCoordinator& reduction, ObjectRecord& record);
   static bool IsRunning(const ReduceCoordinator& reduction) {
     return reduction.state() == ReduceCoordinator::State::kRunning;
   }

@@ -232,14 +232,21 @@ TEST_F(ObjectDirectoryTest, WhoHoldsABufferKeepsItsReceiversBeforeAnyByte) {
   EXPECT_EQ(host_.ServerOf(5), 4u) << "3 still serves 4";
 }
 
-TEST_F(ObjectDirectoryTest, WhoStartsAfreshHasNoReceivers) {
+// A node that hands its grant back may have another before those come to it
+// that were granted to it: it keeps their pulls, and serves them.
+TEST_F(ObjectDirectoryTest, WhoStartsAfreshIsChargedForWhoMayYetComeToIt) {
   host_.Put(2, kObject);
   host_.Ask(3, kObject);
   host_.Ask(4, kObject);  // from 3
   host_.Ask(3, kObject, 2);
   EXPECT_EQ(host_.ServerOf(3), 2u);
   host_.Ask(5, kObject);
-  EXPECT_EQ(host_.ServerOf(5), 3u) << "4 is an orphan, and asks for itself";
+  EXPECT_EQ(host_.ServerOf(5), 4u);
+  CheckInvariants();
+  host_.Ask(4, kObject, 2, /*lost=*/3, PutOf(2), 0);
+  host_.Ask(6, kObject);
+  EXPECT_EQ(host_.ServerOf(6), 3u) << "4 was refused there";
+  CheckInvariants();
 }
 
 // Symptom: the putter's complete copy was struck, and everybody waited. Cause:
@@ -639,7 +646,10 @@ TEST_F(ObjectDirectoryTest, WhatTheRecordDoesNotKnowMayGo) {
 
 // Symptom: a reduction failed, as the node no longer held its source. Cause:
 // the copy had been evicted between its arrival and its position's assignment.
-TEST_F(ObjectDirectoryTest, ASourceThatIsWatchedStays) {
+//
+// Symptom: a Reduce waited for room until its deadline, with a copy of a source
+// in the way that nobody needed. Cause: no copy of a watched source could go.
+TEST_F(ObjectDirectoryTest, TheCopyThatAReductionWasToldOfStays) {
   host_.Put(2, kObject);
   host_.Ask(3, kObject);
   host_.Complete(3, kObject, PutOf(2));
@@ -647,6 +657,9 @@ TEST_F(ObjectDirectoryTest, ASourceThatIsWatchedStays) {
                     .target = Id(9),
                     .entries = {{host_.AtShardOf(kObject), kObject}}});
   EXPECT_FALSE(host_.Evict(2, kObject, PutOf(2)));
+  EXPECT_TRUE(host_.Evict(3, kObject, PutOf(2)));
+  host_.Ask(3, kObject, 2);
+  host_.Complete(3, kObject, PutOf(2));
   host_.Tell(7, message::UnwatchSources{
                     .target = Id(9),
                     .entries = {{host_.AtShardOf(kObject), kObject}}});

@@ -8,6 +8,18 @@
 
 namespace hoplite {
 
+namespace {
+
+void Unload(NodeRef node, std::uint32_t receivers, ServingLoads& loads) {
+  if (receivers == 0) return;
+  auto load = loads.find(node.node);
+  HOPLITE_CHECK(load != loads.end() && load->second >= receivers);
+  load->second -= receivers;
+  if (load->second == 0) loads.erase(load);
+}
+
+}  // namespace
+
 bool ObjectRecord::recoverable() const {
   if (payload != nullptr) return true;
   return std::ranges::any_of(copies, [](const auto& entry) {
@@ -19,6 +31,17 @@ Copy* ObjectRecord::Find(NodeRef node) {
   auto it = copies.find(node.node);
   if (it == copies.end() || it->second.node != node) return nullptr;
   return &it->second;
+}
+
+Copy& ObjectRecord::Add(NodeRef node, ServingLoads& loads) {
+  Copy& copy = copies[node.node];
+  if (copy.node == node) return copy;
+  copy = Copy{.node = node};
+  for (const auto& [id, other] : copies) {
+    if (other.server == node) ++copy.serving;
+  }
+  if (copy.serving > 0) loads[node.node] += copy.serving;
+  return copy;
 }
 
 void ObjectRecord::TakeServer(Copy& copy, Copy& server, ServingLoads& loads) {
@@ -33,9 +56,7 @@ void ObjectRecord::FreeServer(Copy& copy, ServingLoads& loads) {
   if (Copy* server = Find(copy.server)) {
     HOPLITE_CHECK(server->serving > 0);
     --server->serving;
-    auto load = loads.find(server->node.node);
-    HOPLITE_CHECK(load != loads.end());
-    if (--load->second == 0) loads.erase(load);
+    Unload(server->node, 1, loads);
   }
   copy.server = NodeRef();
 }
@@ -44,10 +65,7 @@ void ObjectRecord::Erase(NodeRef node, ServingLoads& loads) {
   Copy* copy = Find(node);
   if (copy == nullptr) return;
   FreeServer(*copy, loads);
-  // A later copy on the same node must not be charged for these receivers.
-  for (auto& [id, other] : copies) {
-    if (other.server == node) FreeServer(other, loads);
-  }
+  Unload(node, copy->serving, loads);
   copies.erase(node.node);
 }
 
@@ -68,6 +86,9 @@ void ObjectRecord::Forget(NodeRef node, ServingLoads& loads) {
   std::erase_if(dropping,
                 [&](const auto& holder) { return holder.first == node; });
   Erase(node, loads);
+  for (auto& [id, copy] : copies) {
+    if (copy.server == node) FreeServer(copy, loads);
+  }
 }
 
 void ObjectRecord::Reset(ServingLoads& loads) {

@@ -49,7 +49,14 @@ struct ObjectRecord {
   struct Watcher {
     ObjectId target;
     NodeRef coordinator;
-    friend auto operator<=>(const Watcher&, const Watcher&) = default;
+    NodeRef holder;  // that it was told of, and counts on; or none
+
+    bool Is(const ObjectId& of, NodeRef at) const {
+      return target == of && coordinator == at;
+    }
+    // It takes the holder that it is told first, and the next one only when
+    // it has been told that there is none.
+    void Hear(NodeRef told) { holder = holder && told ? holder : told; }
   };
 
   Generation generation;  // none: nobody has put it yet
@@ -84,11 +91,14 @@ struct ObjectRecord {
   bool recoverable() const;
 
   Copy* Find(NodeRef node);
+  // The node's copy, new where there is none. Whoever was granted an earlier
+  // one and has not been heard of since is served by this one.
+  Copy& Add(NodeRef node, ServingLoads& loads);
   // The copy fetches from `server`, which has a slot less.
   void TakeServer(Copy& copy, Copy& server, ServingLoads& loads);
   // Ends whatever the copy fetches: its server has a slot again.
   void FreeServer(Copy& copy, ServingLoads& loads);
-  // Strikes a copy. Whatever it served is orphaned.
+  // Strikes a copy. Whoever it served names it until heard of again.
   void Erase(NodeRef node, ServingLoads& loads);
   void RemoveWaiting(NodeRef node);
   // Strikes all that a lost node held, made or waited for.

@@ -119,6 +119,9 @@ TEST_F(ObjectRecordTest, LoadsAreSummedOverRecords) {
   EXPECT_EQ(loads_[NodeId(1)], 1u);
 }
 
+// Symptom (seeds 6099, 9629, 11589, 20075): a copy served one receiver more
+// than its degree. Cause: its node had handed a grant back for want of room and
+// had a new one before the receiver of the first had come to it.
 TEST_F(ObjectRecordTest, ErasingACopyFreesItsServerAndOrphansItsReceivers) {
   Add(1).complete = true;
   Add(2);
@@ -128,8 +131,25 @@ TEST_F(ObjectRecordTest, ErasingACopyFreesItsServerAndOrphansItsReceivers) {
   record_.Erase(Ref(2), loads_);
   EXPECT_EQ(record_.Find(Ref(2)), nullptr);
   EXPECT_EQ(Serving(1), 0u);
-  EXPECT_FALSE(record_.Find(Ref(3))->server);
   EXPECT_TRUE(loads_.empty());
+  EXPECT_EQ(record_.CheckInvariants(), "");
+
+  record_.Add(Ref(2), loads_);
+  EXPECT_EQ(Serving(2), 1u) << "the orphan may yet come to it";
+  EXPECT_EQ(loads_[NodeId(2)], 1u);
+  EXPECT_EQ(record_.CheckInvariants(), "");
+  record_.FreeServer(*record_.Find(Ref(3)), loads_);
+  EXPECT_EQ(Serving(2), 0u);
+  EXPECT_TRUE(loads_.empty());
+}
+
+TEST_F(ObjectRecordTest, WhoeverALostNodeServedIsFree) {
+  Add(1).complete = true;
+  Add(2);
+  Take(2, 1);
+  record_.Erase(Ref(1), loads_);
+  record_.Forget(Ref(1), loads_);
+  EXPECT_FALSE(record_.Find(Ref(2))->server);
   EXPECT_EQ(record_.CheckInvariants(), "");
 }
 

@@ -15,15 +15,29 @@ using State = LocalObject::State;
 
 void LocalObjects::OnGet(NodeContext& context, RequestId get,
                          const ObjectId& object) {
+  LocalObject& entry = Want(context, object);
+  entry.gets.push_back(get);
+  AnswerGets(context, entry);
+}
+
+void LocalObjects::AddPosition(NodeContext& context, const ObjectId& object,
+                               const PullKey& position) {
+  Want(context, object).positions.insert(position);
+}
+
+void LocalObjects::RemovePosition(NodeContext& context, const ObjectId& object,
+                                  const PullKey& position) {
+  auto it = objects_.find(object);
+  if (it == objects_.end() || it->second.positions.erase(position) == 0) return;
+  EndFetchIfUnwanted(context, object);
+}
+
+LocalObject& LocalObjects::Want(NodeContext& context, const ObjectId& object) {
   auto [it, inserted] = objects_.try_emplace(object);
   LocalObject& entry = it->second;
-  entry.gets.push_back(get);
   const bool expected = entry.state == State::kProducing && !entry.generation;
-  if (inserted || expected) {
-    Ask(context, object, entry, NodeRef());
-  } else {
-    AnswerGets(context, entry);
-  }
+  if (inserted || expected) Ask(context, object, entry, NodeRef());
+  return entry;
 }
 
 void LocalObjects::EndGet(NodeContext& context, RequestId get,
@@ -94,7 +108,7 @@ void LocalObjects::EndFetchIfUnwanted(NodeContext& context,
   const bool expected = entry.state == State::kProducing && !entry.generation;
   const bool fetches =
       entry.state != State::kProducing && entry.state != State::kComplete;
-  if (!(fetches || expected) || !entry.gets.empty() || !entry.pulls.empty() ||
+  if (!(fetches || expected) || entry.wanted_here() || !entry.pulls.empty() ||
       !entry.held.empty()) {
     return;
   }
@@ -122,10 +136,10 @@ void LocalObjects::RefuseHeld(NodeContext& context, LocalObject& entry) {
 }
 
 void LocalObjects::AskAgainOrErase(NodeContext& context, Objects::iterator it) {
-  if (it->second.gets.empty()) {
-    Erase(context, it);
-  } else {
+  if (it->second.wanted_here()) {
     Ask(context, it->first, it->second, NodeRef());
+  } else {
+    Erase(context, it);
   }
 }
 
@@ -206,10 +220,7 @@ void LocalObjects::DropBytes(NodeContext& context, const ObjectId& object,
     context.out.push_back(command::RefusePull{pull});
   }
   entry.pulls.clear();
-  if (entry.generation.is_target()) {
-    ended_targets_.emplace_back(object, entry.generation);
-    if (ended_targets_.size() > kEndedTargetsMax) ended_targets_.pop_front();
-  }
+  NoteEnded(object, entry.generation);
   const bool incomplete = entry.state != State::kComplete;
   context.buffers.Release(entry.buffer, context.out, incomplete);
   entry.buffer = BufferId();
@@ -217,6 +228,12 @@ void LocalObjects::DropBytes(NodeContext& context, const ObjectId& object,
   entry.received = 0;
   entry.generation = Generation();
   entry.final = false;
+}
+
+void LocalObjects::NoteEnded(const ObjectId& object, Generation generation) {
+  if (!generation.is_target()) return;
+  ended_targets_.emplace_back(object, generation);
+  if (ended_targets_.size() > kEndedTargetsMax) ended_targets_.pop_front();
 }
 
 // --- From the shard. --------------------------------------------------------
@@ -232,9 +249,12 @@ bool IsOld(const NodeContext& context, const ShardRef& at) {
 
 void LocalObjects::OnGrant(NodeContext& context, const message::Grant& grant) {
   auto it = objects_.find(grant.object);
-  if (it == objects_.end() || IsOld(context, grant.at)) return;
+  if (it == objects_.end() || IsOld(context, grant.at) ||
+      it->second.state != State::kAsking || it->second.ask != grant.ask) {
+    LetPass(context, grant.object, grant.generation);
+    return;
+  }
   LocalObject& entry = it->second;
-  if (entry.state != State::kAsking || entry.ask != grant.ask) return;
   if (entry.generation && entry.generation != grant.generation) {
     DropBytes(context, grant.object, entry);
   }
@@ -252,6 +272,27 @@ void LocalObjects::OnGrant(NodeContext& context, const message::Grant& grant) {
                                         nullptr, context.out);
 }
 
+void LocalObjects::LetPass(NodeContext& context, const ObjectId& object,
+                           Generation generation) {
+  auto it = objects_.find(object);
+  if (it == objects_.end()) {
+    NoteEnded(object, generation);
+    return;
+  }
+  LocalObject& entry = it->second;
+  if (entry.generation == generation) return;  // repeated
+  NoteEnded(object, generation);
+  if (entry.state != State::kProducing || entry.generation) return;
+  // Pulls wait here as if this node were to be the root.
+  std::erase_if(entry.held, [&](const LocalObject::HeldPull& held) {
+    if (held.generation != generation) return false;
+    pulls_.erase(held.pull);
+    context.out.push_back(command::RefusePull{held.pull});
+    return true;
+  });
+  EndFetchIfUnwanted(context, object);
+}
+
 void LocalObjects::OnGrantInline(NodeContext& context,
                                  const message::GrantInline& grant) {
   if (grant.payload == nullptr || IsOld(context, grant.at)) return;
@@ -260,7 +301,10 @@ void LocalObjects::OnGrantInline(NodeContext& context,
   const bool asked = known && it->second.state == State::kAsking &&
                      it->second.ask == grant.ask;
   const bool pushed = !known && !grant.ask;
-  if (!asked && !pushed) return;
+  if (!asked && !pushed) {
+    LetPass(context, grant.object, grant.generation);
+    return;
+  }
   LocalObject& entry = objects_[grant.object];
   if (entry.generation) DropBytes(context, grant.object, entry);
   entry.state = State::kAllocating;

@@ -50,8 +50,11 @@ struct LocalObject {
   TransferId transfer;
   std::uint64_t received = 0;
   std::vector<RequestId> gets;
-  absl::btree_set<PullId> pulls;  // served from here
+  absl::btree_set<PullKey> positions;  // of reductions, whose source it is
+  absl::btree_set<PullId> pulls;       // served from here
   std::vector<HeldPull> held;
+
+  bool wanted_here() const { return !gets.empty() || !positions.empty(); }
 };
 
 class LocalObjects {
@@ -113,10 +116,14 @@ class LocalObjects {
   void OnPullEnded(NodeContext& context, PullId pull);
 
   // --- For positions of reductions. ---------------------------------------
+  // The object is a position's source: what is not here is fetched, as for a
+  // Get. Where it ends in an error, the reduction hears of that by itself.
+  void AddPosition(NodeContext& context, const ObjectId& object,
+                   const PullKey& position);
+  void RemovePosition(NodeContext& context, const ObjectId& object,
+                      const PullKey& position);
   // The entry, where this node holds or makes that generation; else null.
   LocalObject* FindHeld(const ObjectId& object, Generation generation);
-  // That generation is on its way to here, or may come to be made here.
-  bool MayCome(const ObjectId& object, Generation generation) const;
 
   void AppendStatus(std::vector<LocalObjectStatus>& objects) const;
   std::size_t transfers_under_way() const { return transfers_.size(); }
@@ -125,6 +132,13 @@ class LocalObjects {
  private:
   using Objects = absl::btree_map<ObjectId, LocalObject>;
 
+  // The object's entry; the shard is asked where nothing of it is under way.
+  LocalObject& Want(NodeContext& context, const ObjectId& object);
+  // A grant that nobody here waits for: until the shard hears so, it counts
+  // this node as a receiver, and sends it others.
+  void LetPass(NodeContext& context, const ObjectId& object,
+               Generation generation);
+  void NoteEnded(const ObjectId& object, Generation generation);
   void Ask(NodeContext& context, const ObjectId& object, LocalObject& entry,
            NodeRef lost);
   void SendAsk(NodeContext& context, const ObjectId& object,
@@ -134,6 +148,7 @@ class LocalObjects {
   void Complete(NodeContext& context, const ObjectId& object,
                 LocalObject& entry);
   void AnswerGets(NodeContext& context, LocalObject& entry);
+  // The positions whose source it is need not be told.
   void FailGets(NodeContext& context, LocalObject& entry, absl::StatusCode code,
                 const std::string& detail);
   void ServeHeld(NodeContext& context, LocalObject& entry);
@@ -143,7 +158,7 @@ class LocalObjects {
                  LocalObject& entry);
   // The entry's last end: bytes dropped, held pulls refused. No Get waits.
   void Erase(NodeContext& context, Objects::iterator it);
-  // Where Gets wait on the shard is asked again, else the entry ends.
+  // Where it is wanted here the shard is asked again, else the entry ends.
   void AskAgainOrErase(NodeContext& context, Objects::iterator it);
   void EndFetchIfUnwanted(NodeContext& context, const ObjectId& object);
   // A target of which this node may be, or become, the root.
@@ -160,7 +175,8 @@ class LocalObjects {
   // Asked to go, and not answered yet: their sizes.
   absl::btree_map<ObjectId, std::uint64_t> evicting_;
   absl::btree_set<ObjectId> denied_;
-  // Targets that this node had and let go of, oldest first.
+  // Targets that this node was granted or made, and let go of, oldest first:
+  // their root is elsewhere, or was here.
   std::deque<std::pair<ObjectId, Generation>> ended_targets_;
 };
 

@@ -757,6 +757,45 @@ TEST_F(LocalObjectsTest, APullOfATargetThatHasGoneIsRefused) {
   EXPECT_FALSE(Pull(1, Id(1), TargetNumber(4)));
 }
 
+// Symptom (seeds 2017, 10184, 13764, 16075): a Get ended at its deadline,
+// being fetched from a node that kept its pull for ever. Cause: that node's own
+// Get had ended while its grant was on the way, and others had been granted
+// to it; it took their pulls for those of a target that it was to make.
+TEST_F(LocalObjectsTest, APullOfATargetWhoseGrantWasLetPassIsRefused) {
+  const RequestId get = Get(Id(1));
+  const message::Grant grant = GrantOf(Id(1), 2, TargetNumber(4));
+  EndGet(get);
+  Grant(grant);
+  EXPECT_FALSE(Pull(1, Id(1), TargetNumber(4)));
+  EXPECT_TRUE(Pull(2, Id(1), TargetNumber(5))) << "that one may come";
+}
+
+TEST_F(LocalObjectsTest, APullThatComesBeforeTheGrantThatIsLetPassIsRefused) {
+  const RequestId get = Get(Id(1));
+  const message::Grant grant = GrantOf(Id(1), 2, TargetNumber(4));
+  EndGet(get);
+  EXPECT_TRUE(Pull(1, Id(1), TargetNumber(4)));
+  EXPECT_TRUE(Pull(2, Id(1), TargetNumber(5)));
+  Grant(grant);
+  EXPECT_EQ(Only<command::RefusePull>(out_)->pull, PullId(1));
+  EXPECT_EQ(StateOf(Id(1)), "producing") << "for the other pull";
+  GrantInline(Id(1), grant.ask, TargetNumber(5));
+  EXPECT_EQ(Only<command::RefusePull>(out_)->pull, PullId(2));
+  EXPECT_EQ(StateOf(Id(1)), "none");
+}
+
+TEST_F(LocalObjectsTest, AGrantThatIsLetPassLeavesWhatIsAskedForAnew) {
+  EndGet(Get(Id(1)));
+  const message::Grant late = GrantOf(Id(1), 2, TargetNumber(4));
+  Get(Id(1));
+  EXPECT_TRUE(Pull(1, Id(1), TargetNumber(4)));
+  Grant(late);
+  EXPECT_THAT(out_, IsEmpty());
+  Grant(GrantOf(Id(1), 2, TargetNumber(4)));
+  BufferCreated();
+  EXPECT_EQ(Only<command::ServePull>(out_)->pull, PullId(1));
+}
+
 TEST_F(LocalObjectsTest, AnEarlyPullThatEndsLeavesNothing) {
   EXPECT_TRUE(Pull(1, Id(1), TargetNumber(4)));
   PullEnded(1);
@@ -901,8 +940,6 @@ TEST_F(InstalledTest, FindHeldKnowsGenerations) {
   Get(Id(3));
   Grant(GrantOf(Id(3), 2));
   EXPECT_EQ(objects_.FindHeld(Id(3), PutOf(2)), nullptr) << "no buffer yet";
-  EXPECT_TRUE(objects_.MayCome(Id(3), PutOf(2)));
-  EXPECT_FALSE(objects_.MayCome(Id(3), PutOf(9)));
 }
 
 // --- Shards that move. ------------------------------------------------------

@@ -57,7 +57,7 @@ void LocalObjects::OnBufferRefused(NodeContext& context, const ObjectId& object,
   RefuseHeld(context, entry);  // they find another server meanwhile
   entry.state = State::kNoRoom;
   entry.server = NodeRef();
-  if (entry.gets.empty()) {  // an unasked push of a small object
+  if (!entry.wanted_here()) {  // an unasked push of a small object
     Erase(context, it);
     return;
   }
@@ -177,6 +177,7 @@ void LocalObjects::AnswerGets(NodeContext& context, LocalObject& entry) {
 
 void LocalObjects::FailGets(NodeContext& context, LocalObject& entry,
                             absl::StatusCode code, const std::string& detail) {
+  entry.positions.clear();
   for (RequestId get : std::exchange(entry.gets, {})) {
     context.requests.Answer({.request = get,
                              .code = code,
@@ -209,13 +210,6 @@ bool LocalObjects::OnPull(NodeContext& context,
     entry.held.push_back({pull.pull, pull.generation});
   }
   return true;
-}
-
-bool LocalObjects::MayCome(const ObjectId& object,
-                           Generation generation) const {
-  auto it = objects_.find(object);
-  return MayBeAssigned(object, generation) ||
-         (it != objects_.end() && it->second.generation == generation);
 }
 
 bool LocalObjects::MayBeAssigned(const ObjectId& object,

@@ -23,6 +23,9 @@ void Head::OnJoin(const event::JoinRequested& join, Commands& out) {
       .ref = {NodeId(++last_node_), Incarnation(++last_incarnation_)},
       .control_address = join.control_address,
       .data_address = join.data_address};
+  // At once: a host that has closed shards may be heard before this node hears
+  // of the member, and the shards may go to it.
+  out.push_back(command::LearnMember{member});
   TellAll(message::MemberJoined{member}, out);
   members_[member.ref.node] = member;
   command::Admit admit{

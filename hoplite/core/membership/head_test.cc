@@ -106,6 +106,17 @@ TEST_F(HeadTest, MembersHearOfAJoinerAndTheJoinerNotOfItself) {
   EXPECT_EQ(Sent<message::MemberJoined>(out_)[0].member, second);
 }
 
+// Symptom (seed 29218): shards went to a node that never heard of it, and all
+// that was asked of them ended at its deadline. Cause: the head's host was told
+// of a joiner by a message, and the head sent to it before that had come.
+TEST_F(HeadTest, TheHeadsOwnNodeLearnsOfAJoinerAtOnce) {
+  const Member member = Join();
+  ASSERT_FALSE(out_.empty());
+  const auto* learn = std::get_if<command::LearnMember>(&out_.front());
+  ASSERT_NE(learn, nullptr);
+  EXPECT_EQ(learn->member, member);
+}
+
 TEST_F(HeadTest, NodesAndIncarnationsOnlyGrow) {
   const Member first = Join();
   Gone(first.ref);

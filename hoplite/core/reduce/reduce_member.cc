@@ -8,8 +8,7 @@
 namespace hoplite {
 
 void ReduceMember::OnAssignment(NodeContext& context, NodeRef coordinator,
-                                const message::Assignment& assignment,
-                                bool source_may_come) {
+                                const message::Assignment& assignment) {
   const PullKey key{assignment.target, assignment.position};
   auto known = positions_.find(key);
   if (known != positions_.end()) {
@@ -21,33 +20,41 @@ void ReduceMember::OnAssignment(NodeContext& context, NodeRef coordinator,
   Position& position = positions_[key];
   position.assignment = assignment;
   position.coordinator = coordinator;
-  const ObjectId& id = assignment.source;
-  const Generation generation = assignment.source_generation;
-  const LocalObject* source = objects_.FindHeld(id, generation);
-  const bool waits = source == nullptr &&
-                     (source_may_come || objects_.MayCome(id, generation));
-  if (waits) return;
-  if (source == nullptr || source->size != assignment.size) {
-    Fail(context, position, absl::StatusCode::kNotFound, NodeRef());
-    positions_.erase(key);
-    return;
-  }
-  Begin(context, key, *source);
+  objects_.AddPosition(context, assignment.source, key);
+  BeginIfHere(context, key);
 }
 
 void ReduceMember::OnObjectHere(NodeContext& context, const ObjectId& object) {
+  for (const PullKey& key : WaitingFor(object)) BeginIfHere(context, key);
+}
+
+void ReduceMember::OnObjectTooLarge(NodeContext& context,
+                                    const ObjectId& object) {
+  for (const PullKey& key : WaitingFor(object)) {
+    GiveUp(context, key, absl::StatusCode::kResourceExhausted);
+  }
+}
+
+std::vector<PullKey> ReduceMember::WaitingFor(const ObjectId& object) const {
   std::vector<PullKey> waiting;
   for (const auto& [key, position] : positions_) {
-    const message::Assignment& assignment = position.assignment;
-    if (assignment.source == object && !position.source &&
-        objects_.FindHeld(object, assignment.source_generation) != nullptr) {
+    if (position.assignment.source == object && !position.source) {
       waiting.push_back(key);
     }
   }
-  for (const PullKey& key : waiting) {
-    const Generation generation =
-        positions_.at(key).assignment.source_generation;
-    Begin(context, key, *objects_.FindHeld(object, generation));
+  return waiting;
+}
+
+void ReduceMember::BeginIfHere(NodeContext& context, const PullKey& key) {
+  Position& position = positions_.at(key);
+  const message::Assignment& assignment = position.assignment;
+  const LocalObject* source =
+      objects_.FindHeld(assignment.source, assignment.source_generation);
+  if (source == nullptr) return;
+  if (source->size == assignment.size) {
+    Begin(context, key, *source);
+  } else {
+    GiveUp(context, key, absl::StatusCode::kNotFound);
   }
 }
 
@@ -95,9 +102,7 @@ void ReduceMember::OnBufferRefused(NodeContext& context,
   Position& position = it->second;
   position.output = BufferId();
   if (capacity < position.assignment.size) {
-    Fail(context, position, absl::StatusCode::kResourceExhausted, NodeRef());
-    EndPosition(context, owner.key, position);
-    positions_.erase(it);
+    GiveUp(context, owner.key, absl::StatusCode::kResourceExhausted);
     return;
   }
   context.buffers.WaitForRoom(owner);
@@ -222,6 +227,14 @@ void ReduceMember::Fail(NodeContext& context, Position& position,
                                          .lost = lost});
 }
 
+void ReduceMember::GiveUp(NodeContext& context, const PullKey& key,
+                          absl::StatusCode code) {
+  auto it = positions_.find(key);
+  Fail(context, it->second, code, NodeRef());
+  EndPosition(context, key, it->second);
+  positions_.erase(it);
+}
+
 void ReduceMember::OnRelease(NodeContext& context, const ObjectId& target) {
   auto it = positions_.lower_bound(PullKey{target, 0});
   while (it != positions_.end() && it->first.object == target) {
@@ -276,6 +289,7 @@ void ReduceMember::EndPosition(NodeContext& context, const PullKey& key,
   }
   context.buffers.Release(position.output, context.out);
   context.buffers.Release(position.source, context.out);
+  objects_.RemovePosition(context, assignment.source, key);
 }
 
 void ReduceMember::OnPull(NodeContext& context,

@@ -26,12 +26,13 @@ class ReduceMember {
  public:
   explicit ReduceMember(LocalObjects& objects) : objects_(objects) {}
 
-  // `source_may_come`: a Put of the source waits for its acceptance here.
+  // A source that is not here is fetched; the position waits for it.
   void OnAssignment(NodeContext& context, NodeRef coordinator,
-                    const message::Assignment& assignment,
-                    bool source_may_come);
+                    const message::Assignment& assignment);
   // Positions that wait for this object, their source, may go on.
   void OnObjectHere(NodeContext& context, const ObjectId& object);
+  // It is larger than the store: they never will.
+  void OnObjectTooLarge(NodeContext& context, const ObjectId& object);
   // The reduction has ended; the root goes on until its fold is done.
   void OnRelease(NodeContext& context, const ObjectId& target);
   // The target was deleted, or its reduction failed.
@@ -75,6 +76,11 @@ class ReduceMember {
                              const message::ReduceInput& input) const;
   void Ready(NodeContext& context, const PullKey& key, Position& position);
   void InstallRoot(NodeContext& context, const PullKey& key);
+  void BeginIfHere(NodeContext& context, const PullKey& key);
+  // The positions that wait for this object.
+  std::vector<PullKey> WaitingFor(const ObjectId& object) const;
+  // Reports the position, and ends it.
+  void GiveUp(NodeContext& context, const PullKey& key, absl::StatusCode code);
   // REQUIRES: the position's source is here.
   void Begin(NodeContext& context, const PullKey& key,
              const LocalObject& source);
