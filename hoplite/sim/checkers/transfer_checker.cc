@@ -10,7 +10,6 @@
 
 namespace hoplite::sim {
 std::uint32_t DegreeBound(std::uint64_t size, std::uint32_t nodes,
-                          std::uint64_t frame_bytes_min,
                           const NetworkOptions& network) {
   // The more latency and bandwidth, the higher the degree: the highest that a
   // node may believe in. It takes the time of a Put's answer for a round trip,
@@ -107,9 +106,7 @@ void TransferChecker::CheckDegree(absl::Time now, const GraphKey& key,
   const auto count = static_cast<std::uint32_t>(simulation_->nodes().size());
   const auto [bound, is_new] = bounds_.try_emplace({size, count}, 0);
   if (is_new) {
-    const SimulationOptions& options = simulation_->options();
-    bound->second = DegreeBound(size, count, options.data_plane.frame_bytes_min,
-                                options.network);
+    bound->second = DegreeBound(size, count, simulation_->options().network);
   }
   if (receivers <= bound->second) return;
   Add(now, key.first,

@@ -23,7 +23,6 @@ namespace hoplite::sim {
 // The largest degree that the model of costs may choose for an object of this
 // size, given what nodes may have measured: d minimises d S/B + depth(d) h.
 std::uint32_t DegreeBound(std::uint64_t size, std::uint32_t nodes,
-                          std::uint64_t frame_bytes_min,
                           const NetworkOptions& network);
 
 class TransferChecker final : public Observer {
