@@ -70,9 +70,8 @@ absl::StatusOr<std::unique_ptr<NodeServer>> StartUnlessEnded(
         eventfd_write(ready.number(), 1);
         return node;
       });
-  pollfd waited[] = {
-      {.fd = signals.number(), .events = POLLIN, .revents = 0},
-      {.fd = ready.number(), .events = POLLIN, .revents = 0}};
+  pollfd waited[] = {{.fd = signals.number(), .events = POLLIN, .revents = 0},
+                     {.fd = ready.number(), .events = POLLIN, .revents = 0}};
   while (poll(waited, 2, -1) < 0) {  // interrupted
   }
   if (waited[1].revents == 0) {

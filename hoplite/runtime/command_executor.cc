@@ -76,8 +76,8 @@ void CommandExecutor::Stop() {
 
 void CommandExecutor::Do(const command::Send& send) {
   if (send.to == parts_.self) {
-    parts_.deliver(event::MessageReceived{.from = parts_.self,
-                                          .message = send.message});
+    parts_.deliver(
+        event::MessageReceived{.from = parts_.self, .message = send.message});
     return;
   }
   ++messages_sent_;
