@@ -28,6 +28,8 @@ using Json = nlohmann::json;
 constexpr double kIdleMin = 0.1;
 // From the commands to their common start.
 constexpr std::int64_t kStartDelayNanos = 50'000'000;
+// The processor's idle share is sampled from so long before the start.
+constexpr std::int64_t kSampleEarlyNanos = 1'000'000;
 constexpr absl::Duration kWarmTimeout = absl::Seconds(60);
 // A member answers soon after its last call has ended.
 constexpr absl::Duration kAnswerSlack = absl::Seconds(30);
@@ -234,7 +236,8 @@ absl::StatusOr<double> Bench::RunClock(RowContext& context, std::uint64_t run) {
         {"arrival", start + arrivals[static_cast<std::size_t>(member)]}};
   };
   HOPLITE_RETURN_IF_ERROR(context.cluster.Tell(command));
-  SleepUntilSteadyNanos(start);
+  SleepUntilSteadyNanos(start - kSampleEarlyNanos);
+  const std::int64_t sampled_from = SteadyNanos();
   HOPLITE_ASSIGN_OR_RETURN(auto idle, testbed::IdleShareSampler::Create());
   HOPLITE_ASSIGN_OR_RETURN(
       const std::vector<Json> ended,
@@ -247,7 +250,10 @@ absl::StatusOr<double> Bench::RunClock(RowContext& context, std::uint64_t run) {
   }
   const double seconds = static_cast<double>(end - start) / 1e9;
   context.seconds += seconds;
-  context.idle_seconds += idle_share * seconds;
+  // What was sampled beside the run was idle, but for others' work.
+  const double sampled =
+      static_cast<double>(SteadyNanos() - sampled_from) / 1e9;
+  context.idle_seconds += std::max(0.0, seconds - (1 - idle_share) * sampled);
   return static_cast<double>(end - from) / 1e6;
 }
 

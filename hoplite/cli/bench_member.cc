@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <iostream>
 #include <string>
@@ -26,6 +27,8 @@ constexpr int kWarmObjects = 128;
 constexpr int kQuietPuts = 16;
 // Enough for a transfer to show what its link carries.
 constexpr std::uint64_t kLinkBytes = 1 << 20;
+// Longer than the members of a short run end apart.
+constexpr std::int64_t kReportDelayNanos = 20'000'000;
 constexpr CallOptions kSmallCall{.timeout = absl::Seconds(30)};
 
 double Median(std::vector<double> values) {
@@ -181,6 +184,8 @@ absl::StatusOr<Json> BenchMember::Run(const Json& command) {
   HOPLITE_ASSIGN_OR_RETURN(
       const std::int64_t end,
       task_->Run(command.at("start"), command.at("arrival")));
+  // Others may still run, and reports cost them their processor.
+  SleepUntilSteadyNanos(end + kReportDelayNanos);
   return Json{{"end", end}};
 }
 
