@@ -128,13 +128,14 @@ Client::Client(std::shared_ptr<Backend> backend)
 Client::~Client() { Shutdown(); }
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Connect(
-    absl::string_view socket_path) {
+    absl::string_view socket_path, CallOptions options) {
   std::string path(socket_path);
   if (path.empty()) {
     HOPLITE_ASSIGN_OR_RETURN(path, FindNodeSocket());
   }
-  HOPLITE_ASSIGN_OR_RETURN(std::shared_ptr<SocketBackend> backend,
-                           SocketBackend::Connect(std::move(path)));
+  HOPLITE_ASSIGN_OR_RETURN(
+      std::shared_ptr<SocketBackend> backend,
+      SocketBackend::Connect(std::move(path), options.timeout));
   return std::make_unique<Client>(std::move(backend));
 }
 

@@ -68,10 +68,11 @@ class Client {
  public:
   // A client of a node that runs on this host: by the path of its socket;
   // empty: $HOPLITE_NODE, else the only node on this host.
-  // Errors: kUnavailable: nothing answers there, or no node runs here.
+  // Errors: kUnavailable: nothing listens there, or no node runs here.
+  // kDeadlineExceeded: no answer within the timeout, or 5 s.
   // kFailedPrecondition: several nodes run here, or another version.
   static absl::StatusOr<std::unique_ptr<Client>> Connect(
-      absl::string_view socket_path = "");
+      absl::string_view socket_path = "", CallOptions options = {});
   // A client with a node of its own in this process, which ends with it.
   // Errors: kUnavailable: it cannot listen or join; kDeadlineExceeded: the
   // head did not answer in time; kResourceExhausted: no memory for its store.

@@ -73,9 +73,10 @@ class SocketBackend::ReportObserver final : public CallObserver {
 };
 
 absl::StatusOr<std::shared_ptr<SocketBackend>> SocketBackend::Connect(
-    std::string socket_path) {
-  HOPLITE_ASSIGN_OR_RETURN(std::shared_ptr<SocketLink> link,
-                           SocketLink::Connect(std::move(socket_path)));
+    std::string socket_path, absl::Duration timeout) {
+  HOPLITE_ASSIGN_OR_RETURN(
+      std::shared_ptr<SocketLink> link,
+      SocketLink::Connect(std::move(socket_path), timeout));
   return std::make_shared<SocketBackend>(std::move(link));
 }
 

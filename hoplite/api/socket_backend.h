@@ -17,6 +17,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "hoplite/api/backend.h"
 #include "hoplite/api/socket_link.h"
 #include "hoplite/base/mutex.h"
@@ -27,7 +28,8 @@ class SocketBackend final : public Backend {
  public:
   // Errors: see SocketLink::Connect.
   static absl::StatusOr<std::shared_ptr<SocketBackend>> Connect(
-      std::string socket_path);
+      std::string socket_path,
+      absl::Duration timeout = absl::InfiniteDuration());
   explicit SocketBackend(std::shared_ptr<SocketLink> link);
   ~SocketBackend() override;
 

@@ -17,6 +17,7 @@
 #include "hoplite/base/mutex.h"
 #include "hoplite/base/testing/status_matchers.h"
 #include "hoplite/runtime/client_service.h"
+#include "hoplite/runtime/socket_folder.h"
 #include "hoplite/store/object_store.h"
 
 namespace hoplite {
@@ -151,6 +152,16 @@ TEST_F(SocketBackendTest, AnObjectIsReadWhereItLiesAndLetGoWithItsLastCopy) {
   }
   EXPECT_THAT(client_->Report(), IsOk());
   EXPECT_EQ(node_->buffer_count(), 1U);  // the future has it still
+}
+
+TEST_F(SocketBackendTest, ConnectWaitsForNoNodeLongerThanAsked) {
+  const std::string path = absl::StrCat(folder_, "/stopped.sock");
+  const auto listener = ListenAtSocket(path);
+  ASSERT_THAT(listener, IsOk());
+  EXPECT_THAT(Client::Connect(path, {.timeout = absl::Milliseconds(20)}),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr(path)));
+  EXPECT_THAT(Client::Connect(path, {.timeout = absl::ZeroDuration()}),
+              StatusIs(absl::StatusCode::kDeadlineExceeded));
 }
 
 TEST_F(SocketBackendTest, WhereNoNodeListensConnectSaysSo) {

@@ -6,6 +6,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -21,7 +22,7 @@ namespace hoplite {
 namespace {
 
 // A node that lives greets at once.
-constexpr timeval kGreetingTimeout{.tv_sec = 5, .tv_usec = 0};
+constexpr absl::Duration kGreetingTimeout = absl::Seconds(5);
 
 struct Greeting {
   client_message::Welcome welcome;
@@ -32,6 +33,14 @@ struct Greeting {
 absl::Status NoGreeting(const std::string& path, absl::string_view why) {
   return absl::UnavailableError(
       absl::StrCat("the node at ", path, " does not greet: ", why));
+}
+
+// Of a recvmsg that has failed.
+absl::Status NoAnswer(const std::string& path, absl::Duration timeout) {
+  if (errno != EAGAIN) return NoGreeting(path, std::strerror(errno));
+  return absl::DeadlineExceededError(absl::StrCat(
+      "the node at ", path, " did not answer within ",
+      absl::FormatDuration(absl::Ceil(timeout, absl::Milliseconds(1)))));
 }
 
 // Moves descriptors that came with `message` into the greeting.
@@ -50,7 +59,8 @@ void TakeDescriptors(msghdr& message, Greeting& greeting) {
 }
 
 // Reads exactly the frame of a Welcome, and the descriptors that come with it.
-absl::StatusOr<Greeting> ReadGreeting(int socket, const std::string& path) {
+absl::StatusOr<Greeting> ReadGreeting(int socket, const std::string& path,
+                                      absl::Duration timeout) {
   std::string frame(EncodeFrame(client_message::Welcome{}).size(), '\0');
   Greeting greeting;
   for (std::size_t done = 0; done < frame.size();) {
@@ -63,7 +73,7 @@ absl::StatusOr<Greeting> ReadGreeting(int socket, const std::string& path) {
     message.msg_controllen = control.size();
     const ssize_t count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return NoGreeting(path, std::strerror(errno));
+    if (count < 0) return NoAnswer(path, timeout);
     if (count == 0) return NoGreeting(path, "it closed the connection");
     TakeDescriptors(message, greeting);
     done += static_cast<std::size_t>(count);
@@ -78,15 +88,19 @@ absl::StatusOr<Greeting> ReadGreeting(int socket, const std::string& path) {
   return greeting;
 }
 
-absl::StatusOr<Greeting> Greet(int socket, const std::string& path) {
-  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &kGreetingTimeout,
-             sizeof(kGreetingTimeout));
+absl::StatusOr<Greeting> Greet(int socket, const std::string& path,
+                               absl::Duration timeout) {
+  // Zero would be for ever.
+  const timeval wait =
+      absl::ToTimeval(std::max(timeout, absl::Microseconds(1)));
+  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
   const std::string hello = EncodeFrame(client_message::Hello{});
   if (send(socket, hello.data(), hello.size(), MSG_NOSIGNAL) !=
       static_cast<ssize_t>(hello.size())) {
     return NoGreeting(path, std::strerror(errno));
   }
-  HOPLITE_ASSIGN_OR_RETURN(Greeting greeting, ReadGreeting(socket, path));
+  HOPLITE_ASSIGN_OR_RETURN(Greeting greeting,
+                           ReadGreeting(socket, path, timeout));
   if (greeting.welcome.version != kClientProtocolVersion) {
     return absl::FailedPreconditionError(
         absl::StrCat("the node at ", path, " speaks version ",
@@ -102,10 +116,11 @@ absl::StatusOr<Greeting> Greet(int socket, const std::string& path) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<SocketLink>> SocketLink::Connect(
-    std::string socket_path) {
+    std::string socket_path, absl::Duration timeout) {
   HOPLITE_ASSIGN_OR_RETURN(FileDescriptor socket, ConnectToSocket(socket_path));
-  HOPLITE_ASSIGN_OR_RETURN(const Greeting greeting,
-                           Greet(socket.get(), socket_path));
+  HOPLITE_ASSIGN_OR_RETURN(
+      const Greeting greeting,
+      Greet(socket.get(), socket_path, std::min(timeout, kGreetingTimeout)));
   const std::uint64_t capacity = greeting.welcome.store_capacity;
   HOPLITE_ASSIGN_OR_RETURN(std::unique_ptr<SharedMapping> readable,
                            SharedMapping::Map(greeting.readable.get(), capacity,

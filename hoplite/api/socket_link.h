@@ -15,6 +15,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "hoplite/runtime/client_protocol.h"
 #include "hoplite/runtime/frame_socket.h"
 #include "hoplite/store/shared_mapping.h"
@@ -23,10 +24,12 @@ namespace hoplite {
 
 class SocketLink {
  public:
-  // Connects and greets. Errors: kUnavailable: nobody answers there.
+  // Connects and greets. Errors: kUnavailable: nobody listens there.
+  // kDeadlineExceeded: no answer within `timeout`, or 5 s.
   // kFailedPrecondition: the node speaks another version.
   static absl::StatusOr<std::shared_ptr<SocketLink>> Connect(
-      std::string socket_path);
+      std::string socket_path,
+      absl::Duration timeout = absl::InfiniteDuration());
 
   const std::string& socket_path() const { return socket_path_; }
   // False where the node is gone.

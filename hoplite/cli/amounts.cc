@@ -1,5 +1,6 @@
 #include "hoplite/cli/amounts.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <limits>
 
@@ -16,6 +17,9 @@ struct Unit {
   std::uint64_t factor;
 };
 
+constexpr std::uint64_t kTooLarge = std::numeric_limits<std::uint64_t>::max();
+
+// Sets kTooLarge for a number that nothing can hold.
 bool ParseWithUnit(absl::string_view text, std::initializer_list<Unit> units,
                    std::uint64_t& amount) {
   std::string lower = absl::AsciiStrToLower(text);
@@ -27,12 +31,12 @@ bool ParseWithUnit(absl::string_view text, std::initializer_list<Unit> units,
       break;
     }
   }
-  if (digits.empty() || !absl::ascii_isdigit(digits[0]) ||
-      !absl::SimpleAtoi(digits, &amount) ||
-      amount > std::numeric_limits<std::int64_t>::max() / factor) {
+  if (digits.empty() || !std::ranges::all_of(digits, absl::ascii_isdigit)) {
     return false;
   }
-  amount *= factor;
+  const bool fits = absl::SimpleAtoi(digits, &amount) &&
+                    amount <= std::numeric_limits<std::int64_t>::max() / factor;
+  amount = fits ? amount * factor : kTooLarge;
   return true;
 }
 
@@ -40,19 +44,25 @@ bool ParseWithUnit(absl::string_view text, std::initializer_list<Unit> units,
 
 absl::StatusOr<std::uint64_t> ParseBytes(absl::string_view text) {
   std::uint64_t bytes = 0;
-  constexpr std::uint64_t kKi = 1024;
-  if (ParseWithUnit(text,
-                    {{"gib", kKi * kKi * kKi},
-                     {"mib", kKi * kKi},
-                     {"kib", kKi},
-                     {"g", kKi * kKi * kKi},
-                     {"m", kKi * kKi},
-                     {"k", kKi}},
-                    bytes)) {
-    return bytes;
-  }
+  constexpr std::uint64_t kOne = 1;
+  const bool parsed = ParseWithUnit(text,
+                                    {{"eib", kOne << 60},
+                                     {"pib", kOne << 50},
+                                     {"tib", kOne << 40},
+                                     {"gib", kOne << 30},
+                                     {"mib", kOne << 20},
+                                     {"kib", kOne << 10},
+                                     {"e", kOne << 60},
+                                     {"p", kOne << 50},
+                                     {"t", kOne << 40},
+                                     {"g", kOne << 30},
+                                     {"m", kOne << 20},
+                                     {"k", kOne << 10}},
+                                    bytes);
+  if (parsed && bytes != kTooLarge) return bytes;
   return absl::InvalidArgumentError(
-      absl::StrCat("\"", text, "\" is no size: write 4096, 32K, 1M or 4GiB"));
+      absl::StrCat("\"", text, "\" is ", parsed ? "too large" : "no size",
+                   ": write 4096, 32K, 1M, 4GiB or 1T"));
 }
 
 absl::StatusOr<std::uint64_t> ParseBitRate(absl::string_view text) {
@@ -60,7 +70,7 @@ absl::StatusOr<std::uint64_t> ParseBitRate(absl::string_view text) {
   if (ParseWithUnit(text,
                     {{"kbit", 1000}, {"mbit", 1000000}, {"gbit", 1000000000}},
                     rate) &&
-      rate > 0) {
+      rate > 0 && rate != kTooLarge) {
     return rate;
   }
   return absl::InvalidArgumentError(

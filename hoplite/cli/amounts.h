@@ -1,7 +1,7 @@
 // Amounts as people write them on a command line: sizes, rates, durations.
 //
-// K, M, G are powers of 1024 ("32M", also "4GiB"); kbit, mbit, gbit powers of
-// 1000; durations as Abseil writes them ("100ms", "60s").
+// K, M, G, T, P, E are powers of 1024 ("32M", also "4GiB"); kbit, mbit, gbit
+// powers of 1000; durations as Abseil writes them ("100ms", "60s").
 //
 // Thread safety: thread-safe.
 // Units: bytes; bits per second.

@@ -17,6 +17,17 @@ TEST(AmountsTest, SizesArePowersOf1024) {
   EXPECT_THAT(ParseBytes("32m"), IsOkAndHolds(32 << 20));
   EXPECT_THAT(ParseBytes("4GiB"), IsOkAndHolds(std::uint64_t{4} << 30));
   EXPECT_THAT(ParseBytes("64kib"), IsOkAndHolds(64 << 10));
+  EXPECT_THAT(ParseBytes("2T"), IsOkAndHolds(std::uint64_t{2} << 40));
+  EXPECT_THAT(ParseBytes("3PiB"), IsOkAndHolds(std::uint64_t{3} << 50));
+  EXPECT_THAT(ParseBytes("1E"), IsOkAndHolds(std::uint64_t{1} << 60));
+}
+
+TEST(AmountsTest, ASizeThatNothingHoldsIsTooLarge) {
+  for (const char* text : {"99999999999999999999", "9999999999G", "8EiB"}) {
+    EXPECT_THAT(ParseBytes(text), StatusIs(absl::StatusCode::kInvalidArgument,
+                                           HasSubstr("too large")))
+        << text;
+  }
 }
 
 TEST(AmountsTest, RatesArePowersOf1000) {

@@ -109,6 +109,7 @@ BenchRow Bench::RunRow(const BenchOptions& options, std::uint64_t bytes) {
   }
   ++row_number_;
   const absl::Status status = Measure(options, row);
+  row.code = status.code();
   if (!status.ok()) row.error = std::string(status.message());
   return row;
 }

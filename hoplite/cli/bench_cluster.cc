@@ -1,5 +1,6 @@
 #include "hoplite/cli/bench_cluster.h"
 
+#include <csignal>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -46,6 +47,7 @@ absl::StatusOr<std::unique_ptr<BenchCluster>> BenchCluster::Start(
 }
 
 BenchCluster::~BenchCluster() {
+  kills_.clear();
   // Members first: a worker's node outlives it.
   for (std::vector<Process>* processes : {&members_, &daemons_}) {
     for (const Process& process : *processes) process->CloseInput();
@@ -78,8 +80,11 @@ std::string BenchCluster::ListenAddress(int member) const {
 
 absl::Status BenchCluster::StartNodes(
     const std::vector<std::uint64_t>& store_bytes) {
-  return options_.daemon ? StartDaemons(store_bytes)
-                         : StartEmbedded(store_bytes);
+  const absl::Status status =
+      options_.daemon ? StartDaemons(store_bytes) : StartEmbedded(store_bytes);
+  // No run has begun that could have passed its deadline.
+  if (!absl::IsDeadlineExceeded(status)) return status;
+  return absl::UnavailableError(status.message());
 }
 
 absl::Status BenchCluster::StartEmbedded(
@@ -121,12 +126,13 @@ absl::StatusOr<Json> BenchCluster::ReadStarted(testbed::HostProcess& daemon,
                                                absl::Time deadline) {
   const absl::StatusOr<std::string> line = daemon.ReadLine(deadline);
   if (!line.ok()) {
-    return absl::InternalError(
+    return absl::UnavailableError(
         absl::StrCat("hoplited did not start: ", line.status().message()));
   }
   const Json started = Json::parse(*line, nullptr, false);
   if (started.is_object() && started.contains("socket")) return started;
-  return absl::InternalError(absl::StrCat("hoplited did not start: ", *line));
+  return absl::UnavailableError(
+      absl::StrCat("hoplited did not start: ", *line));
 }
 
 absl::Status BenchCluster::StartDaemons(
@@ -140,6 +146,8 @@ absl::Status BenchCluster::StartDaemons(
     for (std::size_t i = begin; i < end; ++i) {
       HOPLITE_ASSIGN_OR_RETURN(
           Process daemon, StartDaemon(static_cast<int>(i), store_bytes[i]));
+      kills_.push_back(std::make_unique<UndoAtSignal>(
+          [pid = daemon->pid()] { kill(pid, SIGKILL); }));
       daemons_.push_back(std::move(daemon));
     }
     for (std::size_t i = begin; i < end; ++i) {
@@ -202,9 +210,13 @@ absl::StatusOr<Json> BenchCluster::ReadAnswer(int member, absl::Time deadline) {
   }
   const Json answer = Json::parse(*line, nullptr, false);
   if (answer.is_object() && answer.contains("ok")) return answer;
-  return absl::InternalError(absl::StrFormat(
-      "node %d of the benchmark: %s", member,
-      answer.is_object() ? answer.value("error", *line) : *line));
+  const auto code = static_cast<absl::StatusCode>(
+      answer.is_object() ? answer.value("code", 0) : 0);
+  return absl::Status(
+      code == absl::StatusCode::kOk ? absl::StatusCode::kInternal : code,
+      absl::StrFormat(
+          "node %d of the benchmark: %s", member,
+          answer.is_object() ? answer.value("error", *line) : *line));
 }
 
 absl::StatusOr<Json> BenchCluster::Ask(int member, const Json& command,

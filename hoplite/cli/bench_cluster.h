@@ -22,6 +22,7 @@
 #include "absl/time/time.h"
 #include "hoplite/cli/bench_options.h"
 #include "hoplite/cli/temporary_folder.h"
+#include "hoplite/cli/undo_at_signal.h"
 #include "hoplite/testbed/host_process.h"
 #include "hoplite/testbed/testbed.h"
 
@@ -85,6 +86,8 @@ class BenchCluster {
   std::string head_;         // HOST:PORT, once known
   std::unique_ptr<TemporaryFolder> sockets_;  // of daemons
   std::vector<Process> daemons_;
+  // At a signal daemons end before their folder goes, which they would make.
+  std::vector<std::unique_ptr<UndoAtSignal>> kills_;
   std::vector<Process> members_;
   std::vector<int> told_;
 };

@@ -16,6 +16,7 @@
 #include "hoplite/cli/bench_row.h"
 #include "hoplite/cli/command_line.h"
 #include "hoplite/cli/commands.h"
+#include "hoplite/cli/undo_at_signal.h"
 
 namespace hoplite::cli {
 namespace {
@@ -123,6 +124,7 @@ class RowPrinter {
 
   absl::Status OpenCsv(const std::string& path) {
     if (path.empty()) return absl::OkStatus();
+    csv_path_ = path;
     csv_.open(path);
     csv_ << CsvHeader() << std::endl;
     if (csv_.good()) return absl::OkStatus();
@@ -136,27 +138,45 @@ class RowPrinter {
     if (csv_.is_open()) csv_ << CsvLine(row) << std::endl;
   }
 
+  absl::Status Finish() {
+    csv_.close();
+    if (csv_path_.empty() || csv_.good()) return FlushOutput();
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot write ", csv_path_));
+  }
+
  private:
   const bool json_;
+  std::string csv_path_;
   std::ofstream csv_;
 };
 
+// The exit code is that of a node or a deadline that was to blame.
+absl::StatusCode CodeOf(const BenchRow& row) {
+  const bool telling = row.code == absl::StatusCode::kUnavailable ||
+                       row.code == absl::StatusCode::kDeadlineExceeded;
+  return telling ? row.code : absl::StatusCode::kInternal;
+}
+
 absl::Status RunBench(const cxxopts::ParseResult& parsed) {
   HOPLITE_ASSIGN_OR_RETURN(const BenchOptions options, OptionsOf(parsed));
+  UndoAtSignal::Watch();
   RowPrinter printer(parsed.count("json") > 0);
   HOPLITE_RETURN_IF_ERROR(printer.OpenCsv(TextOf(parsed, "csv")));
   HOPLITE_ASSIGN_OR_RETURN(const std::unique_ptr<Bench> bench,
                            Bench::Create(options));
+  absl::StatusCode code = absl::StatusCode::kInternal;
   printer.PrintHead(Title(options, *bench));
   int failed = 0;
   std::uint64_t wrong_bytes = 0;
   bench->RunAll([&](const BenchRow& row) {
     printer.Print(row);
-    failed += row.error.empty() ? 0 : 1;
+    if (!row.error.empty() && ++failed == 1) code = CodeOf(row);
     wrong_bytes += row.wrong_bytes;
   });
-  if (failed == 0 && wrong_bytes == 0) return absl::OkStatus();
-  return absl::InternalError(
+  if (failed == 0 && wrong_bytes == 0) return printer.Finish();
+  return absl::Status(
+      code,
       absl::StrFormat("%d rows could not be measured, %d bytes were wrong",
                       failed, wrong_bytes));
 }

@@ -1,6 +1,9 @@
 #include "hoplite/cli/bench_member.h"
 
+#include <sys/prctl.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -58,6 +61,9 @@ BenchMember::~BenchMember() {
 }
 
 int BenchMember::Main() {
+  // Whatever it is doing. Where the benchmark has ended before, so does the
+  // input.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (std::string line; std::getline(std::cin, line);) {
     Json reply;
     try {
@@ -67,6 +73,7 @@ int BenchMember::Main() {
         reply["ok"] = true;
       } else {
         reply["error"] = answer.status().ToString();
+        reply["code"] = answer.status().raw_code();
       }
     } catch (const std::exception& error) {  // the JSON library throws
       reply["error"] = error.what();

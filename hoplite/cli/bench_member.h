@@ -1,8 +1,9 @@
 // A process of a benchmark, on each host one, told what to do line by line.
 //
 // It reads commands, one JSON object on a line of standard input, and answers
-// each with one on standard output: {"ok": true, …} or {"error": "…"}. It ends
-// with its input. Commands and their arguments:
+// each with one on standard output: {"ok": true, …} or {"error": "…",
+// "code": 4}. It ends with its input, and with the thread that started it.
+// Commands and their arguments:
 //
 //   start      listen, join, store, schedule     a node of its own -> address
 //   connect    socket                            a client of a hoplited

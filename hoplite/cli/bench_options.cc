@@ -82,6 +82,13 @@ absl::Status Validate(const BenchOptions& options) {
   if (roundtrip && options.arrive.has_value()) {
     return Refuse("in a round trip nobody arrives late: leave out --arrive");
   }
+  if (options.arrive.has_value() &&
+      *options.arrive * options.nodes > options.timeout) {
+    return Refuse(absl::StrCat(
+        "--arrive=", absl::FormatDuration(*options.arrive), " for ",
+        options.nodes, " nodes is longer than --timeout=",
+        absl::FormatDuration(options.timeout), ": the last would be too late"));
+  }
   if (!options.file.empty() && options.operation != Operation::kBroadcast) {
     return Refuse("only a broadcast sends a file");
   }

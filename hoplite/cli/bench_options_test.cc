@@ -58,6 +58,11 @@ TEST(BenchOptionsTest, WhatDoesNotGoTogetherIsRefused) {
   options = {};
   options.operation = Operation::kRoundtrip;
   EXPECT_THAT(Validate(options), IsRefused("two nodes"));
+  options = {};
+  options.arrive = absl::Minutes(1);
+  EXPECT_THAT(Validate(options), IsRefused("--arrive=1m"));
+  options.timeout = absl::Minutes(8);
+  EXPECT_THAT(Validate(options), IsOk());
 }
 
 TEST(BenchOptionsTest, OnlyWholeElementsCanBeReduced) {

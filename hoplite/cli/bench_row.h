@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "hoplite/cli/bench_options.h"
 
@@ -39,6 +40,7 @@ struct BenchRow {
   double echo_ms = 0;
   double get_ms = 0;
   std::string error;  // why there are no figures, or empty
+  absl::StatusCode code = absl::StatusCode::kOk;  // of the error
 };
 
 // The lower bound in milliseconds at `payload_mbit`: S/B for broadcast and

@@ -1,13 +1,17 @@
 #include "hoplite/cli/command_line.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <iostream>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "hoplite/base/digest.h"
 #include "hoplite/base/status_macros.h"
 #include "hoplite/cli/amounts.h"
@@ -20,16 +24,42 @@ namespace {
 // Errors that their code does not tell from others carry one of these.
 constexpr char kUsagePayload[] = "hoplite/usage";
 constexpr char kNoNodePayload[] = "hoplite/no-node";
+constexpr char kReportedPayload[] = "hoplite/reported";
 
-absl::Status Parse(cxxopts::Options& options, int argc, char** argv,
-                   const CommandBody& body, bool& json) {
+absl::Status With(absl::Status status, const char* payload) {
+  if (!status.ok()) status.SetPayload(payload, absl::Cord());
+  return status;
+}
+
+bool Has(const absl::Status& status, const char* payload) {
+  return status.GetPayload(payload).has_value();
+}
+
+// Known before the words are parsed, as they may be wrong.
+bool WantsJson(int argc, char** argv) {
+  for (int i = 1; i < argc && absl::string_view(argv[i]) != "--"; ++i) {
+    if (absl::string_view(argv[i]) == "--json") return true;
+  }
+  return false;
+}
+
+// A file's name may be no UTF-8, which JSON has to be.
+std::string Line(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+absl::Status RunParsed(cxxopts::Options& options, int argc, char** argv,
+                       const CommandBody& body) {
   try {
     const cxxopts::ParseResult parsed = options.parse(argc, argv);
     if (parsed.count("help") > 0) {
       std::cout << options.help() << "\n" << ExitCodesHelp() << std::flush;
       return absl::OkStatus();
     }
-    json = parsed.count("json") > 0;
+    for (const cxxopts::KeyValue& option : parsed.arguments()) {
+      if (!option.value().empty()) continue;
+      return UsageError(absl::StrCat("--", option.key(), " is empty"));
+    }
     return body(parsed);
   } catch (const std::exception& error) {  // cxxopts throws
     return UsageError(error.what());
@@ -40,8 +70,8 @@ absl::Status Parse(cxxopts::Options& options, int argc, char** argv,
 
 int ExitCode(const absl::Status& status) {
   if (status.ok()) return kExitDone;
-  if (status.GetPayload(kUsagePayload).has_value()) return kExitUsage;
-  if (status.GetPayload(kNoNodePayload).has_value()) return kExitNoNode;
+  if (Has(status, kUsagePayload)) return kExitUsage;
+  if (Has(status, kNoNodePayload)) return kExitNoNode;
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
       return kExitUsage;
@@ -79,27 +109,46 @@ absl::Status UsageError(absl::string_view message) {
 }
 
 absl::Status AsUsageError(absl::Status status) {
-  if (!status.ok()) status.SetPayload(kUsagePayload, absl::Cord());
-  return status;
+  return With(std::move(status), kUsagePayload);
+}
+
+absl::Status AsNoNodeError(absl::Status status) {
+  return With(std::move(status), kNoNodePayload);
+}
+
+absl::Status AsReported(absl::Status status) {
+  return With(std::move(status), kReportedPayload);
 }
 
 int RunCommand(cxxopts::Options& options, int argc, char** argv,
                const CommandBody& body) {
   options.add_options()("help", "Show this help");
-  bool json = false;
-  const absl::Status status = Parse(options, argc, argv, body, json);
-  if (status.ok()) return kExitDone;
-  if (json) {
-    const nlohmann::ordered_json error = {
-        {"error", std::string(status.message())},
-        {"code", absl::StatusCodeToString(status.code())}};
-    std::cout << error.dump() << std::endl;
-  }
-  std::cerr << options.program() << ": " << status.message() << "\n";
-  if (status.GetPayload(kUsagePayload).has_value()) {
-    std::cerr << "Try: " << options.program() << " --help\n";
+  absl::Status status = RunParsed(options, argc, argv, body);
+  if (status.ok()) status = FlushOutput();
+  if (!status.ok() && !Has(status, kReportedPayload)) {
+    ReportError(options.program(), status, WantsJson(argc, argv));
   }
   return ExitCode(status);
+}
+
+void ReportError(absl::string_view program, const absl::Status& status,
+                 bool json, nlohmann::ordered_json fields) {
+  if (json) {
+    fields["error"] = std::string(status.message());
+    fields["code"] = absl::StatusCodeToString(status.code());
+    std::cout << Line(fields) << std::endl;
+  }
+  std::cerr << program << ": " << status.message() << "\n";
+  if (Has(status, kUsagePayload)) {
+    std::cerr << "Try: " << program << " --help\n";
+  }
+}
+
+absl::Status FlushOutput() {
+  errno = 0;
+  std::cout.flush();
+  if (std::cout.good()) return absl::OkStatus();
+  return FileError(errno != 0 ? errno : EIO, "cannot write to standard output");
 }
 
 void AddJsonOption(cxxopts::Options& options) {
@@ -131,13 +180,26 @@ absl::Status CheckOutput(const cxxopts::ParseResult& parsed,
       "--json and -o - would both write to standard output: name a file");
 }
 
+absl::StatusOr<absl::Time> DeadlineOf(const cxxopts::ParseResult& parsed) {
+  HOPLITE_ASSIGN_OR_RETURN(const absl::Duration timeout, TimeoutOf(parsed));
+  return absl::Now() + timeout;
+}
+
+absl::Duration TimeLeft(absl::Time deadline) {
+  return std::max(deadline - absl::Now(), absl::ZeroDuration());
+}
+
 absl::StatusOr<std::unique_ptr<Client>> ConnectClient(
-    const cxxopts::ParseResult& parsed) {
-  auto client = Client::Connect(TextOf(parsed, "node"));
-  if (client.ok()) return client;
-  absl::Status status = client.status();
-  status.SetPayload(kNoNodePayload, absl::Cord());
-  return status;
+    const cxxopts::ParseResult& parsed, absl::Time deadline) {
+  auto client =
+      Client::Connect(TextOf(parsed, "node"), {.timeout = TimeLeft(deadline)});
+  if (!client.ok()) {
+    if (absl::IsDeadlineExceeded(client.status())) return client;
+    return AsNoNodeError(client.status());
+  }
+  if (absl::Now() < deadline) return client;
+  return absl::DeadlineExceededError(
+      "--timeout has passed before anything could be done");
 }
 
 absl::StatusOr<absl::Duration> TimeoutOf(const cxxopts::ParseResult& parsed) {
@@ -190,13 +252,15 @@ absl::StatusOr<ObjectId> ParseId(absl::string_view text) {
       "an ID is 56 hexadecimal digits or any name; this one is empty");
 }
 
-void PrintResult(const cxxopts::ParseResult& parsed,
-                 const nlohmann::ordered_json& json, absl::string_view text) {
+absl::Status PrintResult(const cxxopts::ParseResult& parsed,
+                         const nlohmann::ordered_json& json,
+                         absl::string_view text) {
   if (parsed.count("json") > 0) {
-    std::cout << json.dump() << std::endl;
+    std::cout << Line(json) << "\n";
   } else {
-    std::cout << text << std::endl;
+    std::cout << text << "\n";
   }
+  return FlushOutput();
 }
 
 }  // namespace hoplite::cli

@@ -45,6 +45,10 @@ absl::string_view ExitCodesHelp();
 // An error of the command line itself, whatever its code.
 absl::Status UsageError(absl::string_view message);
 absl::Status AsUsageError(absl::Status status);
+// An error because of which there is no node, whatever its code.
+absl::Status AsNoNodeError(absl::Status status);
+// An error that ReportError has told already.
+absl::Status AsReported(absl::Status status);
 
 using CommandBody = std::function<absl::Status(const cxxopts::ParseResult&)>;
 
@@ -52,6 +56,11 @@ using CommandBody = std::function<absl::Status(const cxxopts::ParseResult&)>;
 // parsed; prints its error ("hoplite put: …") and returns the exit code.
 int RunCommand(cxxopts::Options& options, int argc, char** argv,
                const CommandBody& body);
+// Prints an error of `program`; with `json`, an object with `fields`, too.
+void ReportError(absl::string_view program, const absl::Status& status,
+                 bool json, nlohmann::ordered_json fields = {});
+// Errors: kFailedPrecondition: standard output took not all that was printed.
+absl::Status FlushOutput();
 
 // --json alone; or, for commands that have a node do something, with --node
 // and --timeout.
@@ -63,10 +72,13 @@ void AddOutputOption(cxxopts::Options& options);
 absl::Status CheckOutput(const cxxopts::ParseResult& parsed,
                          absl::string_view output);
 
+absl::StatusOr<absl::Duration> TimeoutOf(const cxxopts::ParseResult& parsed);
+// --timeout from now on, and what is left of it: at least nothing.
+absl::StatusOr<absl::Time> DeadlineOf(const cxxopts::ParseResult& parsed);
+absl::Duration TimeLeft(absl::Time deadline);
 // The node of --node, else $HOPLITE_NODE, else the only one on this host.
 absl::StatusOr<std::unique_ptr<Client>> ConnectClient(
-    const cxxopts::ParseResult& parsed);
-absl::StatusOr<absl::Duration> TimeoutOf(const cxxopts::ParseResult& parsed);
+    const cxxopts::ParseResult& parsed, absl::Time deadline);
 // Of --schedule. Errors: a usage error that names the schedules.
 absl::StatusOr<Schedule> ScheduleOf(const cxxopts::ParseResult& parsed);
 
@@ -86,9 +98,10 @@ absl::StatusOr<std::uint64_t> NumberOf(const cxxopts::ParseResult& parsed,
 // The id that a person wrote. Errors: a usage error for an empty one.
 absl::StatusOr<ObjectId> ParseId(absl::string_view text);
 
-// One result: the object with --json, else the text.
-void PrintResult(const cxxopts::ParseResult& parsed,
-                 const nlohmann::ordered_json& json, absl::string_view text);
+// One result: the object with --json, else the text. Errors: as FlushOutput.
+absl::Status PrintResult(const cxxopts::ParseResult& parsed,
+                         const nlohmann::ordered_json& json,
+                         absl::string_view text);
 
 }  // namespace hoplite::cli
 

@@ -91,10 +91,40 @@ TEST(CommandLineTest, WithJsonAnErrorIsAResultToo) {
   EXPECT_EQ(Try({}, fail).out, "");
 }
 
+TEST(CommandLineTest, WithJsonAWrongOptionIsAResultToo) {
+  const Outcome outcome = Try({"--json", "--colour"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(nlohmann::json::parse(outcome.out).at("code"), "INVALID_ARGUMENT");
+  EXPECT_EQ(Try({"--colour", "--", "--json"}).out, "");
+}
+
+TEST(CommandLineTest, WhatIsNoUtf8IsPrintedAllTheSame) {
+  const auto print = [](const cxxopts::ParseResult& parsed) {
+    return PrintResult(parsed, {{"file", "\xff"}}, "");
+  };
+  const Outcome outcome = Try({"--json"}, print);
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("file"));
+}
+
+TEST(CommandLineTest, AnEmptyValueIsRefusedByName) {
+  const Outcome outcome = Try({"--node="});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.error, HasSubstr("--node"));
+}
+
+TEST(CommandLineTest, AReportedErrorIsNotToldAgain) {
+  const Outcome outcome =
+      Try({}, [](const cxxopts::ParseResult&) -> absl::Status {
+        return AsReported(absl::NotFoundError("gone"));
+      });
+  EXPECT_EQ(outcome.code, 5);
+  EXPECT_EQ(outcome.error, "");
+}
+
 TEST(CommandLineTest, ResultsAreTextOrJson) {
   const auto print = [](const cxxopts::ParseResult& parsed) {
-    PrintResult(parsed, {{"bytes", 3}}, "3 bytes");
-    return absl::OkStatus();
+    return PrintResult(parsed, {{"bytes", 3}}, "3 bytes");
   };
   EXPECT_EQ(Try({}, print).out, "3 bytes\n");
   EXPECT_EQ(Try({"--json"}, print).out, "{\"bytes\":3}\n");

@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "hoplite/cli/bench_member.h"
 #include "hoplite/cli/command_line.h"
@@ -50,13 +51,16 @@ int Main(int argc, char** argv) {
   for (const Command& command : kCommands) {
     if (name == command.name) return command.run(argc - 1, argv + 1);
   }
-  if (name == "--version") {
-    std::cout << "hoplite " << kVersion << std::endl;
-    return kExitDone;
-  }
-  if (name == "--help" || name == "-h" || name == "help") {
-    PrintUsage(std::cout);
-    return kExitDone;
+  if (name == "--version" || name == "--help" || name == "-h" ||
+      name == "help") {
+    if (name == "--version") {
+      std::cout << "hoplite " << kVersion << "\n";
+    } else {
+      PrintUsage(std::cout);
+    }
+    const absl::Status written = FlushOutput();
+    if (!written.ok()) ReportError("hoplite", written, /*json=*/false);
+    return ExitCode(written);
   }
   if (!name.empty()) {
     std::cerr << "hoplite: there is no command \"" << name << "\"\n\n";

@@ -7,6 +7,8 @@
 
 namespace hoplite::cli {
 
+// Gives the standard descriptors that are closed to /dev/null, so that no file
+// takes their place: to read from the one, to write to the others, is an error.
 // Sends the log to standard error: standard output has results only. Under
 // `bazel run` it goes to the folder where that was called, so that relative
 // paths mean what the caller meant.

@@ -31,6 +31,7 @@
 #include "hoplite/cli/mapped_memory.h"
 #include "hoplite/cli/program.h"
 #include "hoplite/cli/temporary_folder.h"
+#include "hoplite/cli/undo_at_signal.h"
 
 namespace hoplite::cli {
 namespace {
@@ -199,6 +200,7 @@ absl::StatusOr<std::string> MakeOwnFile(const TemporaryFolder& folder) {
 }
 
 absl::Status Show(const cxxopts::ParseResult& parsed) {
+  UndoAtSignal::Watch();
   HOPLITE_RETURN_IF_ERROR(Positionals(parsed, 0, 0, "").status());
   HOPLITE_ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFolder> folder,
                            TemporaryFolder::Create());

@@ -1,5 +1,6 @@
 #include <sys/random.h>
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -14,6 +15,7 @@
 #include "hoplite/cli/command_line.h"
 #include "hoplite/cli/commands.h"
 #include "hoplite/cli/files.h"
+#include "hoplite/cli/undo_at_signal.h"
 #include "hoplite/core/config.h"
 
 namespace hoplite::cli {
@@ -23,6 +25,7 @@ namespace {
 constexpr absl::Duration kDeleteTimeout = absl::Seconds(5);
 
 struct Request {
+  absl::Time deadline;
   ObjectId target;
   bool keeps_target = false;  // it was named, so somebody may want it
   std::vector<ObjectId> sources;
@@ -39,7 +42,6 @@ ObjectId RandomId() {
 
 absl::StatusOr<ReduceOptions> OptionsOf(const cxxopts::ParseResult& parsed) {
   ReduceOptions options;
-  HOPLITE_ASSIGN_OR_RETURN(options.timeout, TimeoutOf(parsed));
   const std::string op = parsed["op"].as<std::string>();
   const std::optional<ReduceOp> known_op = ParseReduceOp(op);
   if (!known_op.has_value()) {
@@ -79,6 +81,7 @@ absl::StatusOr<Request> RequestOf(const cxxopts::ParseResult& parsed) {
     HOPLITE_ASSIGN_OR_RETURN(const ObjectId id, ParseId(text));
     request.sources.push_back(id);
   }
+  HOPLITE_ASSIGN_OR_RETURN(request.deadline, DeadlineOf(parsed));
   HOPLITE_ASSIGN_OR_RETURN(request.options, OptionsOf(parsed));
   const std::uint32_t count = request.options.count.value_or(1);
   if (count == 0 || count > texts.size()) {
@@ -93,6 +96,9 @@ absl::StatusOr<Request> RequestOf(const cxxopts::ParseResult& parsed) {
         "both");
   }
   HOPLITE_RETURN_IF_ERROR(CheckOutput(parsed, request.output));
+  if (!request.output.empty()) {
+    HOPLITE_RETURN_IF_ERROR(CheckWritable(request.output));
+  }
   request.target = RandomId();
   if (request.keeps_target) {
     HOPLITE_ASSIGN_OR_RETURN(request.target, ParseId(TextOf(parsed, "target")));
@@ -100,8 +106,8 @@ absl::StatusOr<Request> RequestOf(const cxxopts::ParseResult& parsed) {
   return request;
 }
 
-void Print(const cxxopts::ParseResult& parsed, const Request& request,
-           const ReduceResult& result, const Buffer& buffer) {
+absl::Status Print(const cxxopts::ParseResult& parsed, const Request& request,
+                   const ReduceResult& result, const Buffer& buffer) {
   nlohmann::ordered_json json = {{"target", request.target.ToHex()},
                                  {"bytes", buffer.size()},
                                  {"file", request.output},
@@ -109,36 +115,53 @@ void Print(const cxxopts::ParseResult& parsed, const Request& request,
   for (const ObjectId& source : result.sources) {
     json["sources"].push_back(source.ToHex());
   }
-  PrintResult(parsed, json,
-              absl::StrCat(request.target.ToHex(), " ", buffer.size(),
-                           " bytes, of ", result.sources.size(), " objects"));
+  return PrintResult(
+      parsed, json,
+      absl::StrCat(request.target.ToHex(), " ", buffer.size(), " bytes, of ",
+                   result.sources.size(), " objects"));
 }
 
 absl::Status RunRequest(Client& client, const cxxopts::ParseResult& parsed,
                         const Request& request) {
+  ReduceOptions options = request.options;
+  options.timeout = TimeLeft(request.deadline);
   // The Get waits for the target while it is being made.
   const Future<Buffer> target =
-      client.GetAsync(request.target, {.timeout = request.options.timeout});
+      client.GetAsync(request.target, {.timeout = options.timeout});
   HOPLITE_ASSIGN_OR_RETURN(
       const ReduceResult result,
-      client.Reduce(request.target, request.sources, request.options));
+      client.Reduce(request.target, request.sources, options));
   HOPLITE_ASSIGN_OR_RETURN(const Buffer buffer, target.Get());
   if (!request.output.empty()) {
     HOPLITE_RETURN_IF_ERROR(WriteFile(request.output, buffer.bytes()));
   }
-  if (request.output != kStandardFile) Print(parsed, request, result, buffer);
-  return absl::OkStatus();
+  if (request.output == kStandardFile) return absl::OkStatus();
+  return Print(parsed, request, result, buffer);
+}
+
+// Nobody else knows its name: this ends a reduction that still waits, too.
+absl::Status DeleteTarget(Client& client, const Request& request) {
+  return client.Delete(request.target, {.timeout = kDeleteTimeout});
+}
+
+// By a connection of its own, whatever the other is doing.
+void DeleteTargetAtSignal(const std::string& node, const Request& request) {
+  const auto client = Client::Connect(node, {.timeout = kDeleteTimeout});
+  if (client.ok()) DeleteTarget(**client, request).IgnoreError();
 }
 
 absl::Status Reduce(const cxxopts::ParseResult& parsed) {
   HOPLITE_ASSIGN_OR_RETURN(const Request request, RequestOf(parsed));
+  UndoAtSignal::Watch();
+  std::signal(SIGPIPE, SIG_IGN);  // who does not read on ends nothing
   HOPLITE_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
-                           ConnectClient(parsed));
+                           ConnectClient(parsed, request.deadline));
+  if (request.keeps_target) return RunRequest(*client, parsed, request);
+  const UndoAtSignal undo([&, node = TextOf(parsed, "node")] {
+    DeleteTargetAtSignal(node, request);
+  });
   const absl::Status status = RunRequest(*client, parsed, request);
-  if (request.keeps_target) return status;
-  // Nobody else knows its name: this ends a reduction that still waits, too.
-  const absl::Status deleted =
-      client->Delete(request.target, {.timeout = kDeleteTimeout});
+  const absl::Status deleted = DeleteTarget(*client, request);
   return status.ok() ? deleted : status;
 }
 

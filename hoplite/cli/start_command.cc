@@ -1,5 +1,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "hoplite/cli/command_line.h"
 #include "hoplite/cli/commands.h"
 #include "hoplite/cli/files.h"
+#include "hoplite/cli/undo_at_signal.h"
 #include "hoplite/net/host_port.h"
 #include "hoplite/net/local_address.h"
 #include "hoplite/runtime/node_server.h"
@@ -28,7 +30,7 @@ namespace {
 // The signals that end a node. From here on no thread is interrupted by them:
 // they wait in the descriptor that is returned.
 absl::StatusOr<Descriptor> CatchSignals(sigset_t& caught) {
-  sigemptyset(&caught);
+  caught = EndingSignals();
   sigaddset(&caught, SIGINT);
   sigaddset(&caught, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &caught, nullptr);
@@ -93,6 +95,39 @@ absl::StatusOr<std::string> DefaultListen(const std::string& head) {
   return HostPort{.host = here, .port = 0}.ToString();
 }
 
+// A host as --listen has it, without its port; brackets are left out.
+absl::StatusOr<std::string> AdvertiseOf(const cxxopts::ParseResult& parsed) {
+  const std::string text = TextOf(parsed, "advertise");
+  if (text.empty()) return text;
+  // An IPv6 address may do without brackets.
+  for (const std::string& host : {text, absl::StrCat("[", text, "]")}) {
+    const auto known = HostPort::Parse(absl::StrCat(host, ":0"));
+    if (known.ok()) return known->host;
+  }
+  return UsageError(absl::StrCat("--advertise is a host without a port, and \"",
+                                 text, "\" is none"));
+}
+
+// A node with a few connections needs as many.
+absl::Status CheckDescriptors() {
+  constexpr rlim_t kLeast = 32;
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kLeast) {
+    return absl::OkStatus();
+  }
+  return AsNoNodeError(absl::FailedPreconditionError(absl::StrCat(
+      "a node needs at least ", kLeast, " file descriptors, and may have ",
+      limit.rlim_cur, ": raise the limit, as by `ulimit -n 1024`")));
+}
+
+// Whatever keeps a node from starting, but for what was asked of it.
+absl::Status StartError(const absl::Status& status) {
+  if (absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status)) {
+    return status;
+  }
+  return AsNoNodeError(status);
+}
+
 absl::StatusOr<NodeOptions> OptionsOf(const cxxopts::ParseResult& parsed) {
   NodeOptions options;
   options.join = TextOf(parsed, "join");
@@ -113,9 +148,11 @@ absl::StatusOr<NodeOptions> OptionsOf(const cxxopts::ParseResult& parsed) {
              !valid.ok()) {
     return AsUsageError(valid);
   }
-  options.advertise = TextOf(parsed, "advertise");
+  HOPLITE_ASSIGN_OR_RETURN(options.advertise, AdvertiseOf(parsed));
   const auto store = ParseBytes(parsed["store"].as<std::string>());
-  if (!store.ok()) return AsUsageError(store.status());
+  if (!store.ok()) {
+    return UsageError(absl::StrCat("--store: ", store.status().message()));
+  }
   options.store_bytes = *store;
   HOPLITE_ASSIGN_OR_RETURN(options.join_timeout, TimeoutOf(parsed));
   options.serve_clients = true;
@@ -127,19 +164,24 @@ absl::StatusOr<NodeOptions> OptionsOf(const cxxopts::ParseResult& parsed) {
 absl::Status Start(const cxxopts::ParseResult& parsed) {
   HOPLITE_RETURN_IF_ERROR(Positionals(parsed, 0, 0, "").status());
   HOPLITE_ASSIGN_OR_RETURN(const NodeOptions options, OptionsOf(parsed));
+  HOPLITE_RETURN_IF_ERROR(CheckDescriptors());
+  std::signal(SIGPIPE, SIG_IGN);
   sigset_t caught;
   HOPLITE_ASSIGN_OR_RETURN(const Descriptor signals, CatchSignals(caught));
-  HOPLITE_ASSIGN_OR_RETURN(const std::unique_ptr<NodeServer> node,
-                           StartUnlessEnded(options, signals));
+  const absl::StatusOr<std::unique_ptr<NodeServer>> started =
+      StartUnlessEnded(options, signals);
+  if (!started.ok()) return StartError(started.status());
+  NodeServer* const node = started->get();
   const NodeReport report = node->Report();
   const std::uint32_t number = report.status.self.node.value();
-  PrintResult(parsed,
-              {{"address", report.control_address},
-               {"socket", report.socket_path},
-               {"node", number},
-               {"process", report.process}},
-              absl::StrFormat("node %d listens at %s, socket %s", number,
-                              report.control_address, report.socket_path));
+  HOPLITE_RETURN_IF_ERROR(
+      PrintResult(parsed,
+                  {{"address", report.control_address},
+                   {"socket", report.socket_path},
+                   {"node", number},
+                   {"process", report.process}},
+                  absl::StrFormat("node %d listens at %s, socket %s", number,
+                                  report.control_address, report.socket_path)));
   WaitForTheEnd(signals, parsed.count("end-with-input") > 0);
   // Who does not want to wait sends the signal again.
   pthread_sigmask(SIG_UNBLOCK, &caught, nullptr);
@@ -152,8 +194,9 @@ absl::Status Start(const cxxopts::ParseResult& parsed) {
 int StartCommand(int argc, char** argv) {
   cxxopts::Options options(
       "hoplite start",
-      "Runs a node in the foreground, until SIGINT or SIGTERM. When it is "
-      "ready it\nprints one line with its address, its socket and its number.");
+      "Runs a node in the foreground, until SIGINT, SIGTERM or SIGHUP. When "
+      "it is\nready it prints one line with its address, its socket and its "
+      "number.");
   options.custom_help("(--head | --join=HOST:PORT) [OPTION…]");
   options.add_options()("head", "Be the first node of a new cluster")(
       "join", "Join the cluster of the head at this address",

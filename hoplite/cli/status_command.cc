@@ -11,8 +11,9 @@ namespace {
 
 absl::Status Show(const cxxopts::ParseResult& parsed) {
   HOPLITE_RETURN_IF_ERROR(Positionals(parsed, 0, 0, "").status());
+  HOPLITE_ASSIGN_OR_RETURN(const absl::Time deadline, DeadlineOf(parsed));
   HOPLITE_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
-                           ConnectClient(parsed));
+                           ConnectClient(parsed, deadline));
   HOPLITE_ASSIGN_OR_RETURN(const NodeReport report, client->Report());
   const bool json = parsed.count("json") > 0;
   std::cout << (json ? ToJson(report) : StatusText(report)) << std::endl;

@@ -21,7 +21,9 @@ absl::StatusOr<std::unique_ptr<TemporaryFolder>> TemporaryFolder::Create() {
   return std::unique_ptr<TemporaryFolder>(new TemporaryFolder(path));
 }
 
-TemporaryFolder::~TemporaryFolder() {
+TemporaryFolder::~TemporaryFolder() { Remove(); }
+
+void TemporaryFolder::Remove() const {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
 }

@@ -1,4 +1,5 @@
-// A folder of this process's own, which goes with everything in it.
+// A folder of this process's own, which goes with everything in it, also at
+// a signal.
 //
 // Thread safety: none; one thread at a time.
 
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "hoplite/cli/undo_at_signal.h"
 
 namespace hoplite::cli {
 
@@ -25,9 +27,13 @@ class TemporaryFolder {
   const std::string& path() const { return path_; }
 
  private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  explicit TemporaryFolder(std::string path)
+      : path_(std::move(path)), undo_([this] { Remove(); }) {}
+
+  void Remove() const;
 
   const std::string path_;
+  const UndoAtSignal undo_;
 };
 
 }  // namespace hoplite::cli

@@ -91,6 +91,29 @@ absl::Status CheckOwner(const std::string& folder) {
                    "the node's socket"));
 }
 
+// Removes what a dead node has left at `path`, and nothing else.
+absl::Status MakeFree(const std::string& path) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0 && errno == ENOENT) {
+    return absl::OkStatus();
+  }
+  const int error = Probe(path);
+  if (error == 0) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("a node listens at ", path, " already"));
+  }
+  if (!S_ISSOCK(status.st_mode)) {
+    return absl::UnavailableError(absl::StrCat(
+        "cannot listen at ", path, ": what is there is no socket, and stays"));
+  }
+  if (error != ECONNREFUSED || unlink(path.c_str()) != 0) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot take the socket ", path, ": ",
+                     std::strerror(error != ECONNREFUSED ? error : errno)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
@@ -118,10 +141,7 @@ absl::StatusOr<FileDescriptor> ListenAtSocket(const std::string& path) {
   if (absl::StartsWith(path, SocketFolder())) {
     HOPLITE_RETURN_IF_ERROR(CheckOwner(SocketFolder()));
   }
-  if (ConnectToSocket(path).ok()) {
-    return absl::AlreadyExistsError(
-        absl::StrCat("a node listens at ", path, " already"));
-  }
+  HOPLITE_RETURN_IF_ERROR(MakeFree(path));
   // Under a name of its own until it listens.
   const std::string unfinished =
       absl::StrCat(path, ".", getpid(), ".", ++last_number);
@@ -131,7 +151,8 @@ absl::StatusOr<FileDescriptor> ListenAtSocket(const std::string& path) {
   if (bind(listener.get(), Generic(address), sizeof(address)) == 0 &&
       chmod(unfinished.c_str(), S_IRUSR | S_IWUSR) == 0 &&
       listen(listener.get(), kBacklog) == 0 &&
-      rename(unfinished.c_str(), path.c_str()) == 0) {
+      link(unfinished.c_str(), path.c_str()) == 0) {  // replaces nothing
+    unlink(unfinished.c_str());
     return listener;
   }
   absl::Status status = absl::UnavailableError(

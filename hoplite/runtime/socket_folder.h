@@ -42,7 +42,8 @@ std::string SocketFolder();
 // A socket that listens at `path`, which is made with its folder; one that
 // nobody listens at is replaced. Others than the user may not connect.
 // Errors: kAlreadyExists: a node listens there. kInvalidArgument: too long for
-// a socket's path. kUnavailable: the system says no, and why.
+// a socket's path. kUnavailable: what is there is no socket, or the system
+// says no, and why.
 absl::StatusOr<FileDescriptor> ListenAtSocket(const std::string& path);
 
 // Errors: kUnavailable: nobody listens there. kInvalidArgument: too long.

@@ -94,6 +94,21 @@ TEST_F(SocketFolderTest, WhatIsNoSocketIsLeftAlone) {
   EXPECT_TRUE(std::filesystem::exists(Path("notes.txt")));
 }
 
+TEST_F(SocketFolderTest, NothingButADeadSocketIsReplaced) {
+  std::filesystem::create_directory(SocketFolder());
+  std::ofstream(Path("notes.txt")) << "mine";
+  std::filesystem::create_symlink(Path("notes.txt"), Path("link"));
+  std::filesystem::create_symlink(Path("none"), Path("loose"));
+  for (const char* name : {"notes.txt", "link", "loose"}) {
+    EXPECT_THAT(
+        ListenAtSocket(Path(name)),
+        StatusIs(absl::StatusCode::kUnavailable, HasSubstr(Path(name))));
+    EXPECT_TRUE(
+        std::filesystem::exists(std::filesystem::symlink_status(Path(name))));
+  }
+  EXPECT_TRUE(std::filesystem::is_regular_file(Path("notes.txt")));
+}
+
 TEST_F(SocketFolderTest, APathThatIsTooLongIsRefused) {
   EXPECT_THAT(
       ListenAtSocket(Path(std::string(200, 'x'))),

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -54,7 +55,12 @@ absl::StatusOr<std::unique_ptr<HostProcess>> StartLocalProcess(
   posix_spawn_file_actions_adddup2(&actions, output.write.number(), 1);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  // Its signals are its own, whatever this process does with them.
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
   std::vector<std::string> arguments = command.arguments;
   std::vector<std::string> environment = Environment(command);
   pid_t pid = 0;

@@ -122,6 +122,32 @@ TEST(BenchTableTest, ARowThatWouldNotFitSaysSo) {
   EXPECT_THAT(outcome.out, HasSubstr("would not fit"));
 }
 
+TEST(BenchEndTest, ABenchmarkThatIsEndedLeavesNothing) {
+  CommandRunner hosts(1);
+  ASSERT_TRUE(hosts.ok());
+  const Outcome daemons = hosts.RunScript(
+      0,
+      "mkdir tmp && export TMPDIR=$PWD/tmp\n"
+      "$HOPLITE bench broadcast --daemon --nodes=2 -n 1000000 -e 1K >rows &\n"
+      "until ls tmp/*/* 2>ignored; do sleep 0.05; done\n"
+      "kill -TERM $!; wait $!; sleep 1; ls tmp | wc -l");
+  EXPECT_THAT(daemons.out, ::testing::EndsWith("\n0\n")) << daemons.error;
+  const Outcome members = hosts.RunScript(
+      0,
+      "$HOPLITE bench gather --arrive=60s --nodes=3 -e 1K >rows &\n"
+      "sleep 4; pgrep -c -f '[b]ench-member'\n"
+      "kill -KILL $!; sleep 1; pgrep -c -f '[b]ench-member'");
+  EXPECT_EQ(members.out, "3\n0\n") << members.error;
+}
+
+TEST(BenchEndTest, TheExitCodeTellsADeadline) {
+  CommandRunner hosts(1);
+  ASSERT_TRUE(hosts.ok());
+  const Outcome outcome = hosts.Run(
+      0, {"bench", "allgather", "-b", "32M", "--nodes=4", "--timeout=2ms"});
+  EXPECT_EQ(outcome.code, 4) << outcome.out << outcome.error;
+}
+
 }  // namespace
 }  // namespace hoplite
 

@@ -121,8 +121,20 @@ Outcome CommandRunner::Run(int host, std::vector<std::string> words) {
 
 Outcome CommandRunner::Run(int host, std::vector<std::string> words,
                            std::vector<std::string> environment) {
-  const auto process = testbed_->Start(
-      host, CommandOf(host, std::move(words), std::move(environment)));
+  return RunToItsEnd(host,
+                     CommandOf(host, std::move(words), std::move(environment)));
+}
+
+Outcome CommandRunner::RunScript(int host, std::string script) {
+  testbed::HostCommand command = CommandOf(
+      host, {}, {absl::StrCat("HOPLITE=", std::getenv(kProgramVariable))});
+  command.arguments = {"/bin/sh", "-c", std::move(script)};
+  return RunToItsEnd(host, command);
+}
+
+Outcome CommandRunner::RunToItsEnd(int host,
+                                   const testbed::HostCommand& command) {
+  const auto process = testbed_->Start(host, command);
   EXPECT_TRUE(process.ok()) << process.status();
   if (!process.ok()) return {};
   (*process)->CloseInput();

@@ -59,6 +59,8 @@ class CommandRunner {
   // The same, with these changes to its environment.
   Outcome Run(int host, std::vector<std::string> words,
               std::vector<std::string> environment);
+  // Runs a script of the shell, in which $HOPLITE is the program.
+  Outcome RunScript(int host, std::string script);
   // Starts it and does not wait.
   std::unique_ptr<testbed::HostProcess> Start(int host,
                                               std::vector<std::string> words);
@@ -76,6 +78,7 @@ class CommandRunner {
  private:
   testbed::HostCommand CommandOf(int host, std::vector<std::string> words,
                                  std::vector<std::string> environment) const;
+  Outcome RunToItsEnd(int host, const testbed::HostCommand& command);
 
   const std::unique_ptr<cli::TemporaryFolder> folder_;
   std::unique_ptr<testbed::Testbed> testbed_;

@@ -124,6 +124,16 @@ TEST(StartTest, WhoWaitsForTheHeadEndsAtASignal) {
   EXPECT_EQ(Stop(node), 128 + SIGTERM);
 }
 
+TEST(StartTest, ANodeEndsInOrderWhenItsTerminalGoes) {
+  CommandRunner hosts(1);
+  ASSERT_TRUE(hosts.ok());
+  RunningNode node = hosts.RunNode(0, {"--head"});
+  EXPECT_TRUE(node.process->Signal(SIGPIPE).ok());
+  EXPECT_EQ(MemberCount(hosts, 0, node), 1);
+  EXPECT_TRUE(node.process->Signal(SIGHUP).ok());
+  EXPECT_EQ(node.process->Wait(Soon()).value_or(-1), 0);
+}
+
 TEST(StartTest, PeopleReadOneLine) {
   CommandRunner hosts(1);
   ASSERT_TRUE(hosts.ok());
