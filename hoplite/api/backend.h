@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "hoplite/core/event.h"
 #include "hoplite/runtime/node_report.h"
 
@@ -61,8 +62,8 @@ class Backend {
   virtual void Submit(Event event, std::shared_ptr<CallObserver> observer) = 0;
   // Answered with kCancelled unless it has been answered.
   virtual void Cancel(RequestId request) = 0;
-  // Blocks. Errors: kUnavailable: the node does not answer.
-  virtual absl::StatusOr<NodeReport> Report() = 0;
+  // Blocks. Errors: kDeadlineExceeded: no answer within `timeout`, or 5 s.
+  virtual absl::StatusOr<NodeReport> Report(absl::Duration timeout) = 0;
   // Answers all calls with kCancelled, now and later. Not from an observer.
   virtual void Shutdown() = 0;
 };

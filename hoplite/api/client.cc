@@ -153,7 +153,9 @@ void Client::Shutdown() {
   writer_->Stop();
 }
 
-absl::StatusOr<NodeReport> Client::Report() { return backend_->Report(); }
+absl::StatusOr<NodeReport> Client::Report(CallOptions options) {
+  return backend_->Report(options.timeout);
+}
 
 // --- Put. -------------------------------------------------------------------
 

@@ -20,7 +20,9 @@ class EmbeddedBackend final : public Backend {
   RequestId NewRequest() override { return node_->NewRequest(); }
   void Submit(Event event, std::shared_ptr<CallObserver> observer) override;
   void Cancel(RequestId request) override { node_->Cancel(request); }
-  absl::StatusOr<NodeReport> Report() override { return node_->Report(); }
+  absl::StatusOr<NodeReport> Report(absl::Duration /*timeout*/) override {
+    return node_->Report();
+  }
   void Shutdown() override { node_->Stop(); }
 
  private:

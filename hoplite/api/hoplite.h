@@ -124,8 +124,9 @@ class Client {
                                    std::span<const ObjectId> sources,
                                    ReduceOptions options = {});
 
-  // The node, as it is now. Not from a callback.
-  absl::StatusOr<NodeReport> Report();
+  // The node, as it is now. Not from a callback. Errors: kDeadlineExceeded: no
+  // answer within the timeout, or 5 s.
+  absl::StatusOr<NodeReport> Report(CallOptions options = {});
 
   // Ends every call with kCancelled, within a second, and refuses new ones; an
   // embedded node leaves its cluster. Not from a callback.

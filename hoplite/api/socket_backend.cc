@@ -1,5 +1,6 @@
 #include "hoplite/api/socket_backend.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -156,17 +157,18 @@ void SocketBackend::Cancel(RequestId request) {
   link_->Send(client_message::Cancel{.number = request.value()});
 }
 
-absl::StatusOr<NodeReport> SocketBackend::Report() {
+absl::StatusOr<NodeReport> SocketBackend::Report(absl::Duration timeout) {
+  timeout = std::min(timeout, kReportTimeout);
   const auto observer = std::make_shared<ReportObserver>();
   const std::uint64_t number = NewRequest().value();
-  const absl::Time deadline = SystemClock::Now() + kReportTimeout;
+  const absl::Time deadline = SystemClock::Now() + timeout;
   Start(number, {"Report", ObjectId(), observer},
         client_message::ReportAsk{.number = number});
   if (observer->state()->Wait(deadline)) return observer->state()->result();
   Find(number, /*answered=*/true);
-  return absl::UnavailableError(absl::StrCat(
+  return absl::DeadlineExceededError(absl::StrCat(
       "the node at ", link_->socket_path(), " has not reported for ",
-      absl::FormatDuration(kReportTimeout)));
+      absl::FormatDuration(absl::Ceil(timeout, absl::Milliseconds(1)))));
 }
 
 SocketBackend::Call SocketBackend::Find(std::uint64_t number, bool answered) {

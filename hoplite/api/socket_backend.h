@@ -36,7 +36,7 @@ class SocketBackend final : public Backend {
   RequestId NewRequest() override { return RequestId(++last_request_); }
   void Submit(Event event, std::shared_ptr<CallObserver> observer) override;
   void Cancel(RequestId request) override;
-  absl::StatusOr<NodeReport> Report() override;
+  absl::StatusOr<NodeReport> Report(absl::Duration timeout) override;
   void Shutdown() override;
 
  private:

@@ -87,7 +87,8 @@ struct Done {
 absl::StatusOr<Done> PutFile(Client& client, const std::string& path,
                              std::optional<ObjectId> id, absl::Time deadline) {
   const bool by_content = !id.has_value();
-  HOPLITE_ASSIGN_OR_RETURN(const NodeReport report, client.Report());
+  HOPLITE_ASSIGN_OR_RETURN(const NodeReport report,
+                           client.Report({.timeout = TimeLeft(deadline)}));
   HOPLITE_ASSIGN_OR_RETURN(
       const Content content,
       Open(path, report.counters.store_bytes_capacity, deadline));

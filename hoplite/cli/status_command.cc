@@ -14,7 +14,8 @@ absl::Status Show(const cxxopts::ParseResult& parsed) {
   HOPLITE_ASSIGN_OR_RETURN(const absl::Time deadline, DeadlineOf(parsed));
   HOPLITE_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
                            ConnectClient(parsed, deadline));
-  HOPLITE_ASSIGN_OR_RETURN(const NodeReport report, client->Report());
+  HOPLITE_ASSIGN_OR_RETURN(const NodeReport report,
+                           client->Report({.timeout = TimeLeft(deadline)}));
   const bool json = parsed.count("json") > 0;
   std::cout << (json ? ToJson(report) : StatusText(report)) << std::endl;
   return absl::OkStatus();
