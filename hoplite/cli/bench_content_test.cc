@@ -9,7 +9,6 @@ namespace hoplite::cli {
 namespace {
 
 constexpr std::uint64_t kSize = 200'000;  // more than one chunk
-constexpr RunContent kNothing{};
 
 RunContent SomeRun() {
   return {.nonce = "n", .seed = 7, .row = 2, .run = 3, .objects = 16};
@@ -107,7 +106,7 @@ TEST(BenchContentTest, NoTwoObjectsShareAnId) {
   const ObjectId id = content.Id(1);
   content.nonce = "another";
   EXPECT_NE(content.Id(1), id);
-  EXPECT_NE(kNothing.Id(1), id);
+  EXPECT_NE(RunContent{}.Id(1), id);
 }
 
 }  // namespace
