@@ -28,6 +28,8 @@ using Json = nlohmann::json;
 constexpr double kIdleMin = 0.1;
 // From the commands to their common start.
 constexpr std::int64_t kStartDelayNanos = 50'000'000;
+// The best counts: what disturbs a probe makes the link look slower.
+constexpr int kRateProbes = 2;
 // The processor's idle share is sampled from so long before the start.
 constexpr std::int64_t kSampleEarlyNanos = 1'000'000;
 constexpr absl::Duration kWarmTimeout = absl::Seconds(60);
@@ -121,9 +123,13 @@ absl::StatusOr<double> Bench::PayloadMbit(std::uint64_t bucket_bytes) {
   pair.nodes = 2;
   HOPLITE_ASSIGN_OR_RETURN(const std::unique_ptr<BenchCluster> cluster,
                            BenchCluster::Start(pair, hosts_.get()));
-  HOPLITE_ASSIGN_OR_RETURN(const double mbit, cluster->MeasurePayloadRate());
-  payload_mbit_[bucket_bytes] = mbit;
-  return mbit;
+  double best = 0;
+  for (int probe = 0; probe < kRateProbes; ++probe) {
+    HOPLITE_ASSIGN_OR_RETURN(const double mbit, cluster->MeasurePayloadRate());
+    best = std::max(best, mbit);
+  }
+  payload_mbit_[bucket_bytes] = best;
+  return best;
 }
 
 absl::Status Bench::Measure(const BenchOptions& options, BenchRow& row) {

@@ -125,12 +125,13 @@ absl::Status RunRequest(Client& client, const cxxopts::ParseResult& parsed,
                         const Request& request) {
   ReduceOptions options = request.options;
   options.timeout = TimeLeft(request.deadline);
-  // The Get waits for the target while it is being made.
+  const Future<ReduceResult> reduced =
+      client.ReduceAsync(request.target, request.sources, options);
+  // It fetches the target while that is being made. Before the Reduce it would
+  // be told how an earlier one into the same target has failed.
   const Future<Buffer> target =
       client.GetAsync(request.target, {.timeout = options.timeout});
-  HOPLITE_ASSIGN_OR_RETURN(
-      const ReduceResult result,
-      client.Reduce(request.target, request.sources, options));
+  HOPLITE_ASSIGN_OR_RETURN(const ReduceResult result, reduced.Get());
   HOPLITE_ASSIGN_OR_RETURN(const Buffer buffer, target.Get());
   if (!request.output.empty()) {
     HOPLITE_RETURN_IF_ERROR(WriteFile(request.output, buffer.bytes()));

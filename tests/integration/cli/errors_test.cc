@@ -254,6 +254,19 @@ TEST_F(ErrorsTest, EveryIdThatIsDeletedOrNotIsToldOf) {
   EXPECT_THAT(lines[1], HasSubstr("\"deleted\":true"));
 }
 
+// It was told how the first had failed.
+TEST_F(ErrorsTest, ATargetWhoseReductionFailedCanBeMadeAgain) {
+  StartHead();
+  WriteText(hosts_.Path("four"), "abcd");
+  WriteText(hosts_.Path("five"), "abcde");
+  EXPECT_EQ(Run({"put", "four", "--id=a"}).code, 0);
+  EXPECT_EQ(Run({"put", "four", "--id=b"}).code, 0);
+  EXPECT_EQ(Run({"put", "five", "--id=odd"}).code, 0);
+  EXPECT_EQ(Run({"reduce", "a", "odd", "--target=t"}).code, 2);
+  const Outcome again = Run({"reduce", "a", "b", "--target=t"});
+  EXPECT_EQ(again.code, 0) << again.error;
+}
+
 TEST_F(ErrorsTest, AnOutputIsLookedAtBeforeTheCall) {
   StartHead();
   for (const std::string& output :
