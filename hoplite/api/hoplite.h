@@ -104,7 +104,9 @@ class Client {
   Future<Buffer> GetAsync(const ObjectId& id, CallOptions options = {});
 
   // Done when no node serves the object any more; buffers that are held stay
-  // readable, and their memory comes back with them.
+  // readable, and their memory comes back with them. The id stays taken, for
+  // ten minutes or until there are thousands of newer such ids.
+  // Errors: kNotFound: there is no such object, or it is deleted already.
   absl::Status Delete(const ObjectId& id, CallOptions options = {});
   Future<void> DeleteAsync(const ObjectId& id, CallOptions options = {});
 
@@ -115,8 +117,9 @@ class Client {
   // Errors: kInvalidArgument: no source, or the same one twice, a count of 0
   // or above their number, an operation that the type has not, sizes that
   // differ; kResourceExhausted: more than kReduceSourcesMax sources;
-  // kAlreadyExists: the target is put, or is another reduction's; kNotFound:
-  // so many sources are deleted that `count` cannot be reached; kDataLoss.
+  // kAlreadyExists: the target is put, or is another reduction's that has not
+  // failed; kNotFound: the target is deleted, or so many sources that `count`
+  // cannot be reached; kDataLoss.
   absl::StatusOr<ReduceResult> Reduce(const ObjectId& target,
                                       std::span<const ObjectId> sources,
                                       ReduceOptions options = {});

@@ -23,7 +23,8 @@ struct NodeOptions {
   // The data plane's port; empty: a free one on the host of `listen`.
   std::string data_listen = "";
   // The host under which other nodes reach this one; empty: the host of
-  // `listen`, which must then not be a wildcard.
+  // `listen` or, where that is a wildcard, this machine's on the way to the
+  // head.
   std::string advertise = "";
   // The head's HOST:PORT; empty: this node is the head of a new cluster.
   std::string join = "";
