@@ -187,7 +187,7 @@ TEST(ObjectBufferTest, AListenerMayCallBack) {
 // Whoever adds a listener and then looks at the watermark misses nothing,
 // however close the two threads pass each other.
 TEST(ObjectBufferTest, NothingIsLostBetweenAddingAndLooking) {
-  constexpr std::uint64_t kRounds = 20'000;
+  constexpr std::uint64_t kRounds = 2'000;
   TestBuffer buffer(kRounds);
   std::atomic<std::uint64_t> begun = 0;
   std::atomic<std::uint64_t> advanced = 0;

@@ -130,14 +130,17 @@ TEST(BenchEndTest, ABenchmarkThatIsEndedLeavesNothing) {
       "mkdir tmp && export TMPDIR=$PWD/tmp\n"
       "$HOPLITE bench broadcast --daemon --nodes=2 -n 1000000 -e 1K >rows &\n"
       "until ls tmp/*/* 2>ignored; do sleep 0.05; done\n"
-      "kill -TERM $!; wait $!; sleep 1; ls tmp | wc -l");
-  EXPECT_THAT(daemons.out, ::testing::EndsWith("\n0\n")) << daemons.error;
+      "kill -TERM $!; wait $!\n"
+      "until [ -z \"$(ls tmp)\" ]; do sleep 0.05; done; echo nothing");
+  EXPECT_THAT(daemons.out, ::testing::EndsWith("nothing\n")) << daemons.error;
   const Outcome members = hosts.RunScript(
       0,
+      "members() { grep -las '[b]ench-member' /proc/*/cmdline | wc -l; }\n"
       "$HOPLITE bench gather --arrive=60s --nodes=3 -e 1K >rows &\n"
-      "sleep 4; pgrep -c -f '[b]ench-member'\n"
-      "kill -KILL $!; sleep 1; pgrep -c -f '[b]ench-member'");
-  EXPECT_EQ(members.out, "3\n0\n") << members.error;
+      "until [ $(members) = 3 ]; do sleep 0.05; done\n"
+      "kill -KILL $!\n"
+      "until [ $(members) = 0 ]; do sleep 0.05; done; echo nobody");
+  EXPECT_EQ(members.out, "nobody\n") << members.error;
 }
 
 TEST(BenchEndTest, TheExitCodeTellsADeadline) {
