@@ -1,7 +1,7 @@
 #include "hoplite/api/call_guard.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "hoplite/runtime/client_requests.h"
 #include "hoplite/runtime/clock.h"
 
 namespace hoplite {
@@ -14,18 +14,23 @@ constexpr absl::Duration kGrace = absl::Milliseconds(250);
 
 absl::Time GuardOf(absl::Time deadline) { return deadline + kGrace; }
 
-absl::Status ExpiredError(absl::string_view operation, const ObjectId& object,
-                          absl::Time deadline) {
-  return absl::DeadlineExceededError(absl::StrFormat(
-      "%s of %s: this host's node has not answered %.3fs after the deadline",
-      operation, object.ToHex(),
-      absl::ToDoubleSeconds(SystemClock::Now() - deadline)));
+absl::Status CallError(absl::StatusCode code, const CallName& call,
+                       absl::string_view why) {
+  return absl::Status(
+      code, absl::StrCat(call.operation, " of ", call.object.ToHex(),
+                         " on this host's node: ", why, "; ",
+                         DescribeTimes(SystemClock::Now() - call.began,
+                                       call.deadline - call.began)));
 }
 
-absl::Status CancelledError(absl::string_view operation,
-                            const ObjectId& object) {
-  return absl::CancelledError(absl::StrCat(operation, " of ", object.ToHex(),
-                                           ": cancelled by its caller"));
+absl::Status ExpiredError(const CallName& call) {
+  return CallError(absl::StatusCode::kDeadlineExceeded, call,
+                   "it has not answered");
+}
+
+absl::Status CancelledError(const CallName& call) {
+  return CallError(absl::StatusCode::kCancelled, call,
+                   "cancelled by its caller");
 }
 
 }  // namespace hoplite

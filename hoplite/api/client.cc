@@ -64,7 +64,10 @@ Future<T> StartCall(const std::shared_ptr<Backend>& backend,
   auto state = std::make_shared<State>();
   request.request = backend->NewRequest();
   const RequestId number = request.request;
-  const absl::Time deadline = request.deadline;
+  const CallName name{.operation = operation,
+                      .object = object,
+                      .began = SystemClock::Now(),
+                      .deadline = request.deadline};
   Event event = std::move(request);
   if (absl::Status status = ValidateRequest(event); !status.ok()) {
     state->Fail(std::move(status));
@@ -77,9 +80,8 @@ Future<T> StartCall(const std::shared_ptr<Backend>& backend,
     if (const auto living = weak_backend.lock()) living->Cancel(number);
     if (const auto ended = weak_state.lock()) ended->Fail(status);
   };
-  state->Prepare([=] { end(CancelledError(operation, object)); },
-                 GuardOf(deadline),
-                 [=] { end(ExpiredError(operation, object, deadline)); });
+  state->Prepare([=] { end(CancelledError(name)); }, GuardOf(name.deadline),
+                 [=] { end(ExpiredError(name)); });
   backend->Submit(std::move(event), std::make_shared<SimpleCall<T>>(state));
   return Future<T>(std::move(state));
 }

@@ -118,9 +118,12 @@ class ClientContractTest : public ::testing::TestWithParam<Form> {
  private:
   std::unique_ptr<NodeServer> NewNode(const NodeOptions& options) {
     if (!GetParam().in_process) return NodeServer::Start(options).value();
-    return NodeServer::StartOver(options, network_->Listen(),
-                                 ListenTcpData({}).value())
-        .value();
+    const auto open = [this](const NodeOptions&) -> absl::StatusOr<Transports> {
+      return Transports{.control = network_->Listen(),
+                        .data = ListenTcpData({}).value(),
+                        .heartbeats = nullptr};
+    };
+    return NodeServer::StartOver(options, open).value();
   }
 
   const std::shared_ptr<InProcessNetwork> network_ = InProcessNetwork::Create();

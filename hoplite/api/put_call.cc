@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "hoplite/api/call_guard.h"
+#include "hoplite/runtime/clock.h"
 
 namespace hoplite {
 namespace {
@@ -15,18 +15,23 @@ constexpr std::size_t kCopyBytes = 1 << 20;
 }  // namespace
 
 PutCall::PutCall(std::shared_ptr<Backend> backend, event::PutRequested put)
-    : backend_(std::move(backend)), put_(std::move(put)) {}
+    : backend_(std::move(backend)),
+      put_(std::move(put)),
+      name_{.operation = "Put",
+            .object = put_.object,
+            .began = SystemClock::Now(),
+            .deadline = put_.deadline} {}
 
 void PutCall::Start() {
   const std::weak_ptr<PutCall> weak = weak_from_this();
   const auto cancel = [weak] {
     if (const auto call = weak.lock()) {
-      call->End(CancelledError("Put", call->put_.object));
+      call->End(CancelledError(call->name_));
     }
   };
   const auto expire = [weak] {
     if (const auto call = weak.lock()) {
-      call->End(ExpiredError("Put", call->put_.object, call->put_.deadline));
+      call->End(ExpiredError(call->name_));
     }
   };
   room_ready_->Prepare(cancel, GuardOf(put_.deadline), expire);
@@ -78,7 +83,7 @@ void PutCall::Abandon() {
     MutexLock lock(mutex_);
     if (sealed_ || answer_.has_value()) return;
   }
-  End(CancelledError("Put", put_.object));
+  End(CancelledError(name_));
 }
 
 void PutCall::CopyAndSeal(std::span<const std::byte> data) {

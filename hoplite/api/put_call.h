@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "hoplite/api/backend.h"
+#include "hoplite/api/call_guard.h"
 #include "hoplite/api/future.h"
 #include "hoplite/base/mutex.h"
 
@@ -62,6 +63,7 @@ class PutCall final : public CallObserver,
 
   const std::shared_ptr<Backend> backend_;
   const event::PutRequested put_;
+  const CallName name_;
   const std::shared_ptr<FutureState<absl::Status>> room_ready_ =
       std::make_shared<FutureState<absl::Status>>();
   const std::shared_ptr<FutureState<absl::Status>> done_ =

@@ -91,9 +91,15 @@ SocketBackend::~SocketBackend() { Shutdown(); }
 void SocketBackend::Submit(Event event,
                            std::shared_ptr<CallObserver> observer) {
   namespace m = client_message;
-  const auto start = [&](absl::string_view operation, RequestId request,
+  const auto start = [&](absl::string_view operation, const auto& request,
                          const ObjectId& object, const ClientMessage& message) {
-    Start(request.value(), {operation, object, std::move(observer)}, message);
+    Start(request.request.value(),
+          {.name = {.operation = operation,
+                    .object = object,
+                    .began = SystemClock::Now(),
+                    .deadline = request.deadline},
+           .observer = std::move(observer)},
+          message);
   };
   std::visit(Overloaded{
                  [&](const event::PutRequested& put) {
@@ -104,22 +110,22 @@ void SocketBackend::Submit(Event event,
                                   .streams = put.streams,
                                   .payload = std::nullopt};
                    if (put.payload != nullptr) message.payload = *put.payload;
-                   start("Put", put.request, put.object, message);
+                   start("Put", put, put.object, message);
                  },
                  [&](const event::GetRequested& get) {
-                   start(kGet, get.request, get.object,
+                   start(kGet, get, get.object,
                          m::Get{.number = get.request.value(),
                                 .object = get.object,
                                 .timeout = TimeLeft(get.deadline)});
                  },
                  [&](const event::DeleteRequested& request) {
-                   start("Delete", request.request, request.object,
+                   start("Delete", request, request.object,
                          m::Delete{.number = request.request.value(),
                                    .object = request.object,
                                    .timeout = TimeLeft(request.deadline)});
                  },
                  [&](const event::ReduceRequested& reduce) {
-                   start("Reduce", reduce.request, reduce.target,
+                   start("Reduce", reduce, reduce.target,
                          m::Reduce{.number = reduce.request.value(),
                                    .target = reduce.target,
                                    .sources = reduce.sources,
@@ -162,7 +168,12 @@ absl::StatusOr<NodeReport> SocketBackend::Report(absl::Duration timeout) {
   const auto observer = std::make_shared<ReportObserver>();
   const std::uint64_t number = NewRequest().value();
   const absl::Time deadline = SystemClock::Now() + timeout;
-  Start(number, {"Report", ObjectId(), observer},
+  Start(number,
+        {.name = {.operation = "Report",
+                  .object = ObjectId(),
+                  .began = SystemClock::Now(),
+                  .deadline = deadline},
+         .observer = observer},
         client_message::ReportAsk{.number = number});
   if (observer->state()->Wait(deadline)) return observer->state()->result();
   Find(number, /*answered=*/true);
@@ -225,7 +236,7 @@ bool SocketBackend::TakeAnswer(client_message::Answer& answer) {
                   .object = {},
                   .pin = nullptr,
                   .sources = std::move(answer.sources)};
-  if (told.status.ok() && call.operation == kGet) {
+  if (told.status.ok() && call.name.operation == kGet) {
     auto object = link_->Readable(answer.offset, answer.size);
     if (!object.ok()) return false;
     told.object = *object;
@@ -245,9 +256,7 @@ bool SocketBackend::TakeReport(const client_message::ReportAnswer& report) {
 // --- The end. ---------------------------------------------------------------
 
 absl::Status SocketBackend::EndError(const Call& call) const {
-  return absl::Status(ended_.code(),
-                      absl::StrCat(call.operation, " of ", call.object.ToHex(),
-                                   ": ", ended_.message()));
+  return CallError(ended_.code(), call.name, ended_.message());
 }
 
 void SocketBackend::EndAll(absl::StatusCode code, const std::string& why) {

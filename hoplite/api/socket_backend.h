@@ -19,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "hoplite/api/backend.h"
+#include "hoplite/api/call_guard.h"
 #include "hoplite/api/socket_link.h"
 #include "hoplite/base/mutex.h"
 
@@ -41,8 +42,7 @@ class SocketBackend final : public Backend {
 
  private:
   struct Call {
-    absl::string_view operation;
-    ObjectId object;
+    CallName name;
     std::shared_ptr<CallObserver> observer;
   };
   class ReportObserver;

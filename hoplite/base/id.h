@@ -66,6 +66,19 @@ using ClusterId = StrongInt<struct ClusterIdTag>;
 using ShardId = StrongInt<struct ShardIdTag, std::uint32_t>;
 inline constexpr std::uint32_t kShardCount = 256;
 
+// A head has a number above that of every head before it in its cluster, and
+// each node id, incarnation and epoch that it gives out begins with it: those
+// of a later head are above all earlier ones. The first head's number is 0.
+inline constexpr int kHeadNumberShift = 32;
+// Node ids are shorter, and begin with less of it.
+inline constexpr int kHeadNumberShiftOfNodes = 16;
+constexpr std::uint64_t HeadNumberOf(Incarnation incarnation) {
+  return incarnation.value() >> kHeadNumberShift;
+}
+constexpr std::uint64_t HeadNumberOf(Epoch epoch) {
+  return epoch.value() >> kHeadNumberShift;
+}
+
 // A node in one of its lives.
 struct NodeRef {
   NodeId node;

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -11,6 +13,7 @@
 #include "absl/time/time.h"
 #include "hoplite/base/digest.h"
 #include "hoplite/base/status_macros.h"
+#include "hoplite/cli/bench_fault.h"
 #include "hoplite/cli/bench_plan.h"
 #include "hoplite/cli/bench_task.h"
 #include "hoplite/cli/files.h"
@@ -77,7 +80,7 @@ absl::StatusOr<std::unique_ptr<Bench>> Bench::Create(
     HOPLITE_ASSIGN_OR_RETURN(
         bench->hosts_,
         testbed::Testbed::Create(
-            {.hosts = options.nodes,
+            {.hosts = options.nodes + (options.fault.has_value() ? 1 : 0),
              .link_bits_per_second = options.link_bits_per_second,
              .bucket_bytes = kBucketBytesMax,
              .congestion_control = options.congestion_control}));
@@ -105,6 +108,7 @@ BenchRow Bench::RunRow(const BenchOptions& options, std::uint64_t bytes) {
   row.schedule = options.schedule;
   row.nodes = options.nodes;
   row.bytes = bytes;
+  if (options.fault.has_value()) row.fault = ToString(*options.fault);
   if (options.link_bits_per_second.has_value()) {
     row.link_mbit = static_cast<double>(*options.link_bits_per_second) / 1e6;
     row.bucket_bytes = BucketFor(bytes);
@@ -121,6 +125,7 @@ absl::StatusOr<double> Bench::PayloadMbit(std::uint64_t bucket_bytes) {
   if (known != payload_mbit_.end()) return known->second;
   BenchOptions pair = options_;
   pair.nodes = 2;
+  pair.fault.reset();
   HOPLITE_ASSIGN_OR_RETURN(const std::unique_ptr<BenchCluster> cluster,
                            BenchCluster::Start(pair, hosts_.get()));
   double best = 0;
@@ -144,29 +149,15 @@ absl::Status Bench::Measure(const BenchOptions& options, BenchRow& row) {
   HOPLITE_ASSIGN_OR_RETURN(const std::unique_ptr<BenchCluster> cluster,
                            BenchCluster::Start(options, hosts_.get()));
   HOPLITE_RETURN_IF_ERROR(cluster->StartNodes(stores));
-  const auto warm = [&](int member) {
-    return Json{{"do", "warm"},
-                {"nonce", absl::StrCat(nonce_, "-", row_number_)},
-                {"member", member},
-                {"members", options.nodes}};
-  };
-  HOPLITE_RETURN_IF_ERROR(
-      cluster->AskAll(warm, absl::Now() + kWarmTimeout + kAnswerSlack)
-          .status());
+  HOPLITE_RETURN_IF_ERROR(Warm(*cluster, "start"));
   RowContext context{.options = options, .cluster = *cluster};
   HOPLITE_ASSIGN_OR_RETURN(context.file_sha256, FileDigest(options.file));
-  for (int run = 0; run < options.warm_ups + options.runs; ++run) {
-    // Of warm-ups only the bytes count.
-    BenchRow scratch = row;
-    BenchRow& into = run < options.warm_ups ? scratch : row;
-    HOPLITE_RETURN_IF_ERROR(
-        RunOnce(context, static_cast<std::uint64_t>(run), into));
-    if (run >= options.warm_ups) continue;
-    row.wrong_bytes = scratch.wrong_bytes;
-    context.times_ms.clear();
-    context.seconds = context.idle_seconds = 0;
-  }
+  HOPLITE_RETURN_IF_ERROR(RunAll(context, row));
   SetTimes(row, context.times_ms);
+  if (!context.detections_ms.empty()) {
+    row.detect_ms = Median(context.detections_ms);
+    row.detect_max_ms = *std::ranges::max_element(context.detections_ms);
+  }
   row.idle = context.seconds > 0 ? context.idle_seconds / context.seconds : 1;
   if (hosts_ != nullptr && row.bytes < kBucketsInMessage * row.bucket_bytes) {
     row.marked = "bucket";
@@ -175,6 +166,35 @@ absl::Status Bench::Measure(const BenchOptions& options, BenchRow& row) {
   }
   if (options.operation != Operation::kRoundtrip) return absl::OkStatus();
   return MeasureSmall(options, *cluster, row);
+}
+
+absl::Status Bench::Warm(BenchCluster& cluster, absl::string_view occasion) {
+  const auto warm = [&](int member) {
+    return Json{
+        {"do", "warm"},
+        {"nonce", absl::StrCat(nonce_, "-", row_number_, "-", occasion)},
+        {"member", member},
+        {"members", cluster.size()}};
+  };
+  return cluster.AskAll(warm, absl::Now() + kWarmTimeout + kAnswerSlack)
+      .status();
+}
+
+absl::Status Bench::RunAll(RowContext& context, BenchRow& row) {
+  const BenchOptions& options = context.options;
+  for (int run = 0; run < options.warm_ups + options.runs; ++run) {
+    // Of warm-ups only the bytes count.
+    BenchRow scratch = row;
+    context.timed = run >= options.warm_ups;
+    BenchRow& into = context.timed ? row : scratch;
+    HOPLITE_RETURN_IF_ERROR(
+        RunOnce(context, static_cast<std::uint64_t>(run), into));
+    if (context.timed) continue;
+    row.wrong_bytes = scratch.wrong_bytes;
+    context.times_ms.clear();
+    context.seconds = context.idle_seconds = 0;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Bench::MeasureSmall(const BenchOptions& options,
@@ -198,6 +218,15 @@ absl::Status Bench::MeasureSmall(const BenchOptions& options,
 
 // --- One run. ---------------------------------------------------------------
 
+RunContent Bench::ContentOf(const BenchOptions& options,
+                            std::uint64_t run) const {
+  return {.nonce = nonce_,
+          .seed = options.seed,
+          .row = row_number_,
+          .run = run,
+          .objects = static_cast<std::uint32_t>(options.nodes)};
+}
+
 absl::Status Bench::Prepare(RowContext& context, std::uint64_t run,
                             BenchRow& row) {
   const BenchOptions& options = context.options;
@@ -206,11 +235,11 @@ absl::Status Bench::Prepare(RowContext& context, std::uint64_t run,
   plan.schedule = options.schedule;
   plan.members = static_cast<std::uint32_t>(options.nodes);
   plan.bytes = row.bytes;
-  plan.content = {.nonce = nonce_,
-                  .seed = options.seed,
-                  .row = row_number_,
-                  .run = run,
-                  .objects = plan.members};
+  plan.content = ContentOf(options, run);
+  // With a fault the last member calls, which is never lost, and a source is
+  // left over.
+  plan.caller = options.fault.has_value() ? plan.members : 0;
+  plan.count = plan.members - (options.fault.has_value() ? 1 : 0);
   plan.arrives = options.arrive.has_value();
   plan.timeout = options.timeout;
   plan.file = options.file;
@@ -232,8 +261,10 @@ absl::Status Bench::Prepare(RowContext& context, std::uint64_t run,
   return absl::OkStatus();
 }
 
-absl::StatusOr<double> Bench::RunClock(RowContext& context, std::uint64_t run) {
-  const std::vector<std::int64_t> arrivals = DrawArrivals(context.options, run);
+absl::StatusOr<Bench::RunResult> Bench::RunClock(RowContext& context,
+                                                 std::uint64_t run) {
+  std::vector<std::int64_t> arrivals = DrawArrivals(context.options, run);
+  arrivals.resize(static_cast<std::size_t>(context.cluster.size()));
   const std::int64_t start = SteadyNanos() + kStartDelayNanos;
   const std::int64_t from = start + *std::ranges::max_element(arrivals);
   const auto command = [&](int member) {
@@ -242,57 +273,128 @@ absl::StatusOr<double> Bench::RunClock(RowContext& context, std::uint64_t run) {
         {"start", start},
         {"arrival", start + arrivals[static_cast<std::size_t>(member)]}};
   };
-  HOPLITE_RETURN_IF_ERROR(context.cluster.Tell(command));
+  HOPLITE_RETURN_IF_ERROR(
+      context.cluster.AskAll(command, absl::Now() + kAnswerSlack).status());
   SleepUntilSteadyNanos(start - kSampleEarlyNanos);
   const std::int64_t sampled_from = SteadyNanos();
   HOPLITE_ASSIGN_OR_RETURN(auto idle, testbed::IdleShareSampler::Create());
-  HOPLITE_ASSIGN_OR_RETURN(
-      const std::vector<Json> ended,
-      context.cluster.Hear(absl::Now() + context.options.timeout +
-                           kAnswerSlack));
-  HOPLITE_ASSIGN_OR_RETURN(const double idle_share, idle.Take());
-  std::int64_t end = from;
-  for (const Json& answer : ended) {
-    end = std::max(end, answer.at("end").get<std::int64_t>());
+  RunResult result;
+  if (context.faulty()) {
+    HOPLITE_ASSIGN_OR_RETURN(result.strike, StrikeIn(context, run));
   }
-  const double seconds = static_cast<double>(end - start) / 1e9;
+  HOPLITE_RETURN_IF_ERROR(Await(context, from, result));
+  HOPLITE_ASSIGN_OR_RETURN(const double idle_share, idle.Take());
+  const double seconds =
+      result.time_ms / 1e3 + static_cast<double>(from - start) / 1e9;
   context.seconds += seconds;
   // What was sampled beside the run was idle, but for others' work.
   const double sampled =
       static_cast<double>(SteadyNanos() - sampled_from) / 1e9;
   context.idle_seconds += std::max(0.0, seconds - (1 - idle_share) * sampled);
-  return static_cast<double>(end - from) / 1e6;
+  return result;
+}
+
+absl::StatusOr<Strike> Bench::StrikeIn(RowContext& context, std::uint64_t run) {
+  const BenchOptions& options = context.options;
+  const RunContent content = ContentOf(options, run);
+  return StrikeInRun(
+      context.cluster,
+      {.fault = *options.fault,
+       .object = Reduces(options.operation) ? content.Target() : content.Id(0),
+       .victims = options.nodes,
+       .seed = options.seed + run,
+       .deadline = absl::Now() + options.timeout + kAnswerSlack});
+}
+
+absl::Status Bench::Await(RowContext& context, std::int64_t from,
+                          RunResult& result) {
+  const auto command = [&](int member) {
+    return result.lost(static_cast<std::size_t>(member))
+               ? Json()
+               : Json{{"do", "await"}};
+  };
+  HOPLITE_ASSIGN_OR_RETURN(
+      const std::vector<Json> ended,
+      context.cluster.AskAll(
+          command, absl::Now() + context.options.timeout + kAnswerSlack));
+  std::int64_t end = from;
+  for (std::size_t i = 0; i < ended.size(); ++i) {
+    if (ended[i].is_null()) continue;
+    end = std::max(end, ended[i].at("end").get<std::int64_t>());
+    const auto code = static_cast<absl::StatusCode>(ended[i].at("code"));
+    // Where nobody has all of it any more, that is the right end.
+    const bool right =
+        code == absl::StatusCode::kOk ||
+        (code == absl::StatusCode::kDataLoss && result.strike.has_value() &&
+         context.options.fault->place == FaultPlace::kHolder);
+    if (!right) {
+      return absl::Status(
+          code, absl::StrCat("node ", i, " of the benchmark: ",
+                             ended[i].at("error").get<std::string>()));
+    }
+    if (code != absl::StatusCode::kOk) result.ended = code;
+    if (!ended[i].at("sources").empty()) {
+      result.sources = ended[i].at("sources").get<std::vector<std::uint32_t>>();
+    }
+  }
+  result.time_ms = static_cast<double>(end - from) / 1e6;
+  return absl::OkStatus();
 }
 
 absl::Status Bench::RunOnce(RowContext& context, std::uint64_t run,
                             BenchRow& row) {
   BenchCluster& cluster = context.cluster;
-  const absl::Duration timeout = context.options.timeout + kAnswerSlack;
-  const auto ask = [&](const char* what) {
+  RunResult result;
+  const auto ask = [&](Json command) {
     return cluster.AskAll(
-        [what](int) {
-          return Json{{"do", what}};
+        [&](int member) {
+          return result.lost(static_cast<std::size_t>(member)) ? Json()
+                                                               : command;
         },
-        absl::Now() + timeout);
+        absl::Now() + context.options.timeout + kAnswerSlack);
   };
+  const Json counters{{"do", "counters"}};
   HOPLITE_RETURN_IF_ERROR(Prepare(context, run, row));
-  HOPLITE_ASSIGN_OR_RETURN(const std::vector<Json> before, ask("counters"));
-  HOPLITE_ASSIGN_OR_RETURN(const double time_ms, RunClock(context, run));
-  context.times_ms.push_back(time_ms);
-  HOPLITE_ASSIGN_OR_RETURN(const std::vector<Json> after, ask("counters"));
+  HOPLITE_ASSIGN_OR_RETURN(const std::vector<Json> before, ask(counters));
+  HOPLITE_ASSIGN_OR_RETURN(result, RunClock(context, run));
+  context.times_ms.push_back(result.time_ms);
+  HOPLITE_ASSIGN_OR_RETURN(const std::vector<Json> after, ask(counters));
   const double bytes = std::max(1.0, static_cast<double>(row.bytes));
   for (std::size_t i = 0; i < after.size(); ++i) {
+    if (after[i].is_null()) continue;
     const double sent =
         after[i].at("sent").get<double>() - before[i].at("sent").get<double>();
     row.max_sent = std::max(row.max_sent, sent / bytes);
     row.peak_rss_mib =
         std::max(row.peak_rss_mib, cluster.PrivateMib(static_cast<int>(i)));
   }
-  HOPLITE_ASSIGN_OR_RETURN(const std::vector<Json> verified, ask("verify"));
+  HOPLITE_ASSIGN_OR_RETURN(
+      const std::vector<Json> verified,
+      ask({{"do", "verify"}, {"sources", result.sources}}));
   for (const Json& answer : verified) {
+    if (answer.is_null()) continue;
     row.wrong_bytes += answer.at("wrong").get<std::uint64_t>();
   }
-  return ask("clean").status();
+  HOPLITE_RETURN_IF_ERROR(ask({{"do", "clean"}}).status());
+  if (!context.options.fault.has_value()) return absl::OkStatus();
+  return Recover(context, run, result, row);
+}
+
+absl::Status Bench::Recover(RowContext& context, std::uint64_t run,
+                            const RunResult& result, BenchRow& row) {
+  if (result.ended != absl::StatusCode::kOk) row.ended = result.ended;
+  if (result.strike.has_value()) {
+    context.detections_ms.push_back(result.strike->detect_ms);
+    const int asked = context.options.fault->percent;
+    if (context.detections_ms.size() == 1 ||
+        std::abs(result.strike->percent - asked) >
+            std::abs(row.fault_percent - asked)) {
+      row.fault_percent = result.strike->percent;
+    }
+    HOPLITE_RETURN_IF_ERROR(context.cluster.Revive(result.strike->victim));
+  }
+  // Without a fault, too: what is compared has run in the same conditions.
+  return Warm(context.cluster, absl::StrCat("run-", run));
 }
 
 }  // namespace hoplite::cli

@@ -3,7 +3,9 @@
 //
 // The clock of a run starts, for all members at one moment, when every object
 // is put, and ends when the last Get is done. Where members arrive one after
-// another it starts at the last arrival.
+// another it starts at the last arrival. With a fault it runs on until all who
+// are left are done, and each node that was lost is started again before the
+// next run.
 //
 // Thread safety: none; one thread at a time.
 
@@ -14,14 +16,18 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "hoplite/cli/bench_cluster.h"
+#include "hoplite/cli/bench_content.h"
 #include "hoplite/cli/bench_options.h"
 #include "hoplite/cli/bench_row.h"
+#include "hoplite/cli/bench_strike.h"
 #include "hoplite/testbed/testbed.h"
 
 namespace hoplite::cli {
@@ -50,9 +56,28 @@ class Bench {
     const BenchOptions& options;
     BenchCluster& cluster;
     std::string file_sha256;
+    bool timed = false;       // and no warm-up
     double seconds = 0;       // of all timed runs
     double idle_seconds = 0;  // the share of them, times their length
     std::vector<double> times_ms;
+    std::vector<double> detections_ms;  // where a node is lost in each
+    // Whether a node is lost in this run.
+    bool faulty() const {
+      return timed && options.fault.has_value() &&
+             options.fault->place != FaultPlace::kNone;
+    }
+  };
+  // What came of one run.
+  struct RunResult {
+    // Until the last member was done, from when the last one arrived.
+    double time_ms = 0;
+    absl::StatusCode ended = absl::StatusCode::kOk;
+    std::vector<std::uint32_t> sources;  // that a reduction took
+    std::optional<Strike> strike;
+    bool lost(std::size_t member) const {
+      return strike.has_value() &&
+             static_cast<std::size_t>(strike->victim) == member;
+    }
   };
 
   explicit Bench(const BenchOptions& options);
@@ -61,11 +86,19 @@ class Bench {
   absl::StatusOr<double> PayloadMbit(std::uint64_t bucket_bytes);
   absl::Status MeasureSmall(const BenchOptions& options, BenchCluster& cluster,
                             BenchRow& row);
+  // New connections are made, and links measured, before any clock runs.
+  absl::Status Warm(BenchCluster& cluster, absl::string_view occasion);
+  absl::Status RunAll(RowContext& context, BenchRow& row);
+  RunContent ContentOf(const BenchOptions& options, std::uint64_t run) const;
   absl::Status Prepare(RowContext& context, std::uint64_t run, BenchRow& row);
   absl::Status RunOnce(RowContext& context, std::uint64_t run, BenchRow& row);
-  // Returns when the last member was done, in milliseconds after the last one
-  // arrived.
-  absl::StatusOr<double> RunClock(RowContext& context, std::uint64_t run);
+  absl::StatusOr<RunResult> RunClock(RowContext& context, std::uint64_t run);
+  absl::StatusOr<Strike> StrikeIn(RowContext& context, std::uint64_t run);
+  // Waits for those who are left.
+  absl::Status Await(RowContext& context, std::int64_t from, RunResult& result);
+  // After a run with a fault: all is as it was before.
+  absl::Status Recover(RowContext& context, std::uint64_t run,
+                       const RunResult& result, BenchRow& row);
 
   const BenchOptions options_;
   const std::string nonce_;

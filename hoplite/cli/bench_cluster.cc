@@ -1,5 +1,6 @@
 #include "hoplite/cli/bench_cluster.h"
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -38,7 +39,8 @@ absl::StatusOr<std::unique_ptr<BenchCluster>> BenchCluster::Start(
                              HostPort::Parse(options.join));
     HOPLITE_ASSIGN_OR_RETURN(cluster->listen_host_, LocalHostTowards(head));
   }
-  for (int i = 0; i < options.nodes; ++i) {
+  const int members = options.nodes + (options.fault.has_value() ? 1 : 0);
+  for (int i = 0; i < members; ++i) {
     HOPLITE_ASSIGN_OR_RETURN(Process process,
                              cluster->Launch(i, {kBenchMemberCommand}));
     cluster->members_.push_back(std::move(process));
@@ -50,6 +52,8 @@ BenchCluster::~BenchCluster() {
   kills_.clear();
   // Members first: a worker's node outlives it.
   for (std::vector<Process>* processes : {&members_, &daemons_}) {
+    // One that failed to start is null.
+    std::erase(*processes, nullptr);
     for (const Process& process : *processes) process->CloseInput();
     const absl::Time deadline = absl::Now() + kLeaveTimeout;
     for (const Process& process : *processes) {
@@ -80,46 +84,61 @@ std::string BenchCluster::ListenAddress(int member) const {
 
 absl::Status BenchCluster::StartNodes(
     const std::vector<std::uint64_t>& store_bytes) {
+  store_bytes_ = store_bytes;
+  daemons_.resize(options_.daemon ? members_.size() : 0);
+  kills_.resize(daemons_.size());
+  if (options_.daemon) {
+    HOPLITE_ASSIGN_OR_RETURN(sockets_, TemporaryFolder::Create());
+  }
+  const bool own_head = head_.empty();
+  if (own_head) HOPLITE_RETURN_IF_ERROR(StartProcesses({head_member()}));
+  // The others start at once, when the head is there.
+  std::vector<int> others;
+  for (int member = 0; member < size(); ++member) {
+    if (!own_head || member != head_member()) others.push_back(member);
+  }
+  return StartProcesses(others);
+}
+
+absl::Status BenchCluster::StartProcesses(const std::vector<int>& members) {
   const absl::Status status =
-      options_.daemon ? StartDaemons(store_bytes) : StartEmbedded(store_bytes);
+      options_.daemon ? StartDaemons(members) : StartEmbedded(members);
   // No run has begun that could have passed its deadline.
   if (!absl::IsDeadlineExceeded(status)) return status;
   return absl::UnavailableError(status.message());
 }
 
-absl::Status BenchCluster::StartEmbedded(
-    const std::vector<std::uint64_t>& store_bytes) {
-  const absl::Time deadline = absl::Now() + kStartTimeout;
+absl::Status BenchCluster::StartEmbedded(const std::vector<int>& members) {
   const auto start = [&](int member) {
     return Json{{"do", "start"},
                 {"listen", ListenAddress(member)},
                 {"join", head_},
-                {"store", store_bytes[static_cast<std::size_t>(member)]},
+                {"store", store_bytes_[static_cast<std::size_t>(member)]},
                 {"schedule", static_cast<int>(options_.schedule)}};
   };
-  int first = 0;
+  HOPLITE_ASSIGN_OR_RETURN(const std::vector<Json> started,
+                           AskAll(
+                               [&](int member) {
+                                 const bool chosen =
+                                     std::ranges::count(members, member) > 0;
+                                 return chosen ? start(member) : Json();
+                               },
+                               absl::Now() + kStartTimeout));
   if (head_.empty()) {
-    HOPLITE_ASSIGN_OR_RETURN(const Json head, Ask(0, start(0), deadline));
-    head_ = head.at("address");
-    first = 1;
+    head_ = started[static_cast<std::size_t>(head_member())].at("address");
   }
-  return AskAll(
-             [&](int member) {
-               return member < first ? Json() : start(member);
-             },
-             deadline)
-      .status();
+  return absl::OkStatus();
 }
 
-absl::StatusOr<BenchCluster::Process> BenchCluster::StartDaemon(
-    int member, std::uint64_t store_bytes) {
-  return Launch(member,
-                {"start", head_.empty() ? "--head" : "--join=" + head_,
-                 absl::StrCat("--listen=", ListenAddress(member)),
-                 absl::StrCat("--store=", store_bytes),
-                 absl::StrCat("--schedule=", ToString(options_.schedule)),
-                 absl::StrCat("--socket=", sockets_->path(), "/", member),
-                 "--end-with-input", "--json"});
+absl::StatusOr<BenchCluster::Process> BenchCluster::StartDaemon(int member) {
+  return Launch(
+      member,
+      {"start", head_.empty() ? "--head" : "--join=" + head_,
+       absl::StrCat("--listen=", ListenAddress(member)),
+       absl::StrCat("--store=", store_bytes_[static_cast<std::size_t>(member)]),
+       absl::StrCat("--schedule=", ToString(options_.schedule)),
+       absl::StrCat("--socket=", sockets_->path(), "/", member),
+       "--end-with-input", "--json"});
 }
 
 absl::StatusOr<Json> BenchCluster::ReadStarted(testbed::HostProcess& daemon,
@@ -135,36 +154,58 @@ absl::StatusOr<Json> BenchCluster::ReadStarted(testbed::HostProcess& daemon,
       absl::StrCat("hoplited did not start: ", *line));
 }
 
-absl::Status BenchCluster::StartDaemons(
-    const std::vector<std::uint64_t>& store_bytes) {
+absl::Status BenchCluster::StartDaemons(const std::vector<int>& members) {
   const absl::Time deadline = absl::Now() + kStartTimeout;
-  HOPLITE_ASSIGN_OR_RETURN(sockets_, TemporaryFolder::Create());
-  std::vector<std::string> sockets(members_.size());
-  // The others start at once, when the head is there.
-  for (std::size_t begin = 0, end = head_.empty() ? 1 : members_.size();
-       begin < members_.size(); begin = end, end = members_.size()) {
-    for (std::size_t i = begin; i < end; ++i) {
-      HOPLITE_ASSIGN_OR_RETURN(
-          Process daemon, StartDaemon(static_cast<int>(i), store_bytes[i]));
-      kills_.push_back(std::make_unique<UndoAtSignal>(
-          [pid = daemon->pid()] { kill(pid, SIGKILL); }));
-      daemons_.push_back(std::move(daemon));
-    }
-    for (std::size_t i = begin; i < end; ++i) {
-      HOPLITE_ASSIGN_OR_RETURN(const Json started,
-                               ReadStarted(*daemons_[i], deadline));
-      if (head_.empty()) head_ = started.at("address");
-      sockets[i] = started.at("socket");
-    }
+  for (const int member : members) {
+    const auto i = static_cast<std::size_t>(member);
+    HOPLITE_ASSIGN_OR_RETURN(daemons_[i], StartDaemon(member));
+    kills_[i] = std::make_unique<UndoAtSignal>(
+        [pid = daemons_[i]->pid()] { kill(pid, SIGKILL); });
+  }
+  std::vector<Json> connects(members_.size());
+  for (const int member : members) {
+    const auto i = static_cast<std::size_t>(member);
+    HOPLITE_ASSIGN_OR_RETURN(const Json started,
+                             ReadStarted(*daemons_[i], deadline));
+    if (head_.empty()) head_ = started.at("address");
+    connects[i] = {{"do", "connect"}, {"socket", started.at("socket")}};
   }
   return AskAll(
              [&](int member) {
-               return Json{
-                   {"do", "connect"},
-                   {"socket", sockets[static_cast<std::size_t>(member)]}};
+               return connects[static_cast<std::size_t>(member)];
              },
              deadline)
       .status();
+}
+
+// --- Faults. ----------------------------------------------------------------
+
+absl::Status BenchCluster::Lose(int member, FaultKind kind) {
+  const auto i = static_cast<std::size_t>(member);
+  testbed::HostProcess& node = *(daemons_.empty() ? members_ : daemons_)[i];
+  switch (kind) {
+    case FaultKind::kKill:
+      return node.Signal(SIGKILL);
+    case FaultKind::kStop:
+      return node.Signal(SIGSTOP);
+    case FaultKind::kCut:
+      if (hosts_ != nullptr) return hosts_->CutLink(member);
+      return absl::InvalidArgumentError("loopback is no link that can be cut");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BenchCluster::Revive(int member) {
+  const auto i = static_cast<std::size_t>(member);
+  // Killed, in whatever way it was lost.
+  members_[i].reset();
+  if (options_.daemon) {
+    kills_[i].reset();
+    daemons_[i].reset();
+  }
+  if (hosts_ != nullptr) HOPLITE_RETURN_IF_ERROR(hosts_->RestoreLink(member));
+  HOPLITE_ASSIGN_OR_RETURN(members_[i], Launch(member, {kBenchMemberCommand}));
+  return StartProcesses({member});
 }
 
 // --- The links. -------------------------------------------------------------

@@ -12,6 +12,7 @@
 #include "hoplite/base/status_macros.h"
 #include "hoplite/cli/amounts.h"
 #include "hoplite/cli/bench.h"
+#include "hoplite/cli/bench_fault.h"
 #include "hoplite/cli/bench_options.h"
 #include "hoplite/cli/bench_row.h"
 #include "hoplite/cli/command_line.h"
@@ -97,6 +98,17 @@ absl::StatusOr<BenchOptions> OptionsOf(const cxxopts::ParseResult& parsed) {
   HOPLITE_RETURN_IF_ERROR(SetSizes(parsed, options));
   HOPLITE_RETURN_IF_ERROR(SetCluster(parsed, options));
   HOPLITE_RETURN_IF_ERROR(SetTimes(parsed, options));
+  if (parsed.count("fault") > 0) {
+    const std::string text = TextOf(parsed, "fault");
+    options.fault = ParseFault(text);
+    if (!options.fault.has_value()) {
+      return UsageError(absl::StrCat(
+          "--fault=", text,
+          " is not none, nor relay, leaf, inner, holder or "
+          "root with a percentage as in relay@50%, and where it is not killed "
+          "how it is lost as in relay@50%:stop or relay@50%:cut"));
+    }
+  }
   HOPLITE_RETURN_IF_ERROR(AsUsageError(Validate(options)));
   return options;
 }
@@ -114,6 +126,9 @@ std::string Title(const BenchOptions& options, const Bench& bench) {
         bench.congestion_control());
   }
   absl::StrAppend(&title, options.daemon ? ", hoplited and worker" : "");
+  if (options.fault.has_value()) {
+    absl::StrAppend(&title, ", fault ", ToString(*options.fault));
+  }
   return title;
 }
 
@@ -220,7 +235,13 @@ int BenchCommand(int argc, char** argv) {
       "arrive",
       "Members arrive one after another, so far apart, in random order; the "
       "time counts from the last",
-      any(), "TIME")("seed", "Of orders and contents", text("1"), "N")(
+      any(), "TIME")(
+      "fault",
+      "Lose a node in each timed run: relay, leaf, inner, holder or root, as "
+      "in relay@50%, by SIGKILL, or :stop or :cut as in leaf@50%:stop; or "
+      "none, "
+      "to compare with",
+      any(), "FAULT")("seed", "Of orders and contents", text("1"), "N")(
       "timeout", "Of each run", text("300s"), "TIME")(
       "csv", "Write the rows to this file, too", any(), "FILE");
   AddJsonOption(options);

@@ -81,9 +81,11 @@ std::uint64_t RunContent::WrongBytes(std::uint32_t object, std::uint64_t size,
 }
 
 std::uint64_t RunContent::WrongSumBytes(
-    std::uint64_t size, std::span<const std::byte> bytes) const {
-  std::vector<std::uint32_t> salts(objects);
-  for (std::uint32_t i = 0; i < objects; ++i) salts[i] = Salt(*this, i);
+    std::span<const std::uint32_t> summands, std::uint64_t size,
+    std::span<const std::byte> bytes) const {
+  std::vector<std::uint32_t> salts;
+  salts.reserve(summands.size());
+  for (const std::uint32_t i : summands) salts.push_back(Salt(*this, i));
   return Compare(
       size, bytes, [&](std::uint64_t offset, std::span<std::byte> chunk) {
         const std::size_t count = chunk.size() / sizeof(float);

@@ -19,7 +19,7 @@
 
 namespace hoplite::cli {
 
-// The objects of one run: object `objects` stands for their sum.
+// The objects of one run: object `objects` stands for a sum of them.
 struct RunContent {
   std::string nonce;  // of the ids only: no two benchmarks share an id
   std::uint64_t seed = 1;
@@ -38,8 +38,9 @@ struct RunContent {
   // How many bytes differ from the object's; a wrong size counts whole.
   std::uint64_t WrongBytes(std::uint32_t object, std::uint64_t size,
                            std::span<const std::byte> bytes) const;
-  // The same of the sum of all objects.
-  std::uint64_t WrongSumBytes(std::uint64_t size,
+  // The same of the sum of these objects.
+  std::uint64_t WrongSumBytes(std::span<const std::uint32_t> summands,
+                              std::uint64_t size,
                               std::span<const std::byte> bytes) const;
 };
 

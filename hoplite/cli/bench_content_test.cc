@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 namespace hoplite::cli {
@@ -19,6 +20,12 @@ std::vector<std::byte> Make(const RunContent& content, std::uint32_t object,
   std::vector<std::byte> bytes(size);
   content.Fill(object, 0, bytes);
   return bytes;
+}
+
+std::vector<std::uint32_t> All(const RunContent& content) {
+  std::vector<std::uint32_t> objects(content.objects);
+  std::iota(objects.begin(), objects.end(), 0);
+  return objects;
 }
 
 std::vector<std::byte> Sum(const RunContent& content, std::uint64_t size) {
@@ -89,14 +96,16 @@ TEST(BenchContentTest, ObjectsOfOtherRowsRunsSeedsAndPlacesAreWrong) {
 
 TEST(BenchContentTest, TheSumIsExact) {
   const RunContent content = SomeRun();
-  EXPECT_EQ(content.WrongSumBytes(kSize, Sum(content, kSize)), 0);
+  EXPECT_EQ(content.WrongSumBytes(All(content), kSize, Sum(content, kSize)), 0);
 }
 
 TEST(BenchContentTest, ASumThatLacksAnObjectIsWrong) {
   const RunContent content = SomeRun();
   RunContent fewer = content;
   --fewer.objects;
-  EXPECT_GT(content.WrongSumBytes(kSize, Sum(fewer, kSize)), kSize / 8);
+  EXPECT_GT(content.WrongSumBytes(All(content), kSize, Sum(fewer, kSize)),
+            kSize / 8);
+  EXPECT_EQ(content.WrongSumBytes(All(fewer), kSize, Sum(fewer, kSize)), 0);
 }
 
 TEST(BenchContentTest, NoTwoObjectsShareAnId) {

@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "hoplite/base/digest.h"
 #include "hoplite/base/status_macros.h"
+#include "hoplite/cli/bench_watch.h"
 #include "hoplite/cli/steady_clock.h"
 #include "hoplite/testbed/payload_rate.h"
 
@@ -57,6 +58,10 @@ absl::Status AllDone(const std::vector<Future<void>>& futures) {
 }  // namespace
 
 BenchMember::~BenchMember() {
+  if (run_.joinable()) {
+    client_->Shutdown();  // which ends its calls
+    run_.join();
+  }
   if (rate_server_.joinable()) rate_server_.join();
 }
 
@@ -107,8 +112,21 @@ absl::StatusOr<Json> BenchMember::DoWithNode(const Json& command) {
   if (!task_.has_value()) {
     return absl::FailedPreconditionError("this member has no task yet");
   }
+  return DoInRun(what, command);
+}
+
+absl::StatusOr<Json> BenchMember::DoInRun(const std::string& what,
+                                          const Json& command) {
   if (what == "run") return Run(command);
-  if (what == "verify") return Json{{"wrong", task_->CountWrongBytes()}};
+  if (what == "status") return ReportRun();
+  if (what == "watch") return WatchStream(*client_, command);
+  if (what == "miss") return AwaitLoss(*client_, command);
+  if (what == "await") return AwaitRun();
+  if (what == "verify") {
+    return Json{{"wrong",
+                 task_->CountWrongBytes(
+                     command.at("sources").get<std::vector<std::uint32_t>>())}};
+  }
   if (what == "clean") {
     HOPLITE_RETURN_IF_ERROR(task_->CleanUp());
     return Json::object();
@@ -188,12 +206,35 @@ absl::StatusOr<Json> BenchMember::Prepare(const Json& command) {
 }
 
 absl::StatusOr<Json> BenchMember::Run(const Json& command) {
-  HOPLITE_ASSIGN_OR_RETURN(
-      const std::int64_t end,
-      task_->Run(command.at("start"), command.at("arrival")));
+  if (run_.joinable()) {
+    return absl::FailedPreconditionError("the run before is not awaited yet");
+  }
+  run_ended_ = false;
+  run_ = std::thread([this, start = command.at("start").get<std::int64_t>(),
+                      arrival = command.at("arrival").get<std::int64_t>()] {
+    run_status_ = task_->Run(start, arrival);
+    run_end_ = SteadyNanos();
+    run_ended_ = true;
+  });
+  return Json::object();
+}
+
+absl::StatusOr<Json> BenchMember::ReportRun() {
+  const bool ended = run_ended_;
+  HOPLITE_ASSIGN_OR_RETURN(Json answer, ReportNode(*client_));
+  answer["ended"] = ended;
+  return answer;
+}
+
+absl::StatusOr<Json> BenchMember::AwaitRun() {
+  if (!run_.joinable()) return absl::FailedPreconditionError("nothing runs");
+  run_.join();
   // Others may still run, and reports cost them their processor.
-  SleepUntilSteadyNanos(end + kReportDelayNanos);
-  return Json{{"end", end}};
+  SleepUntilSteadyNanos(run_end_ + kReportDelayNanos);
+  return Json{{"end", run_end_},
+              {"code", run_status_.raw_code()},
+              {"error", run_status_.ToString()},
+              {"sources", task_->sources()}};
 }
 
 absl::StatusOr<Json> BenchMember::Counters() {

@@ -9,9 +9,12 @@
 //   connect    socket                            a client of a hoplited
 //   warm       nonce, member                     connections to all nodes
 //   prepare    a task, see bench_task.h          -> put_nanos
-//   run        start, arrival                    the timed part -> end
+//   run        start, arrival                    begins the timed part
+//   status                                       -> report, ended (the run)
+//   watch, miss                                  see bench_watch.h
+//   await                                        -> end, code, error, sources
 //   counters                                     -> sent
-//   verify                                       -> wrong
+//   verify     sources (of a sum)                -> wrong
 //   clean                                        deletes what it put
 //   probe_put  nonce, bytes, count               objects for
 //   probe_get  nonce, bytes, count               one Get each -> median_ms
@@ -23,11 +26,15 @@
 #ifndef HOPLITE_CLI_BENCH_MEMBER_H_
 #define HOPLITE_CLI_BENCH_MEMBER_H_
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <thread>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "hoplite/api/hoplite.h"
 #include "hoplite/cli/bench_task.h"
@@ -58,7 +65,10 @@ class BenchMember {
   // A ring of transfers, from which each node learns its bandwidth.
   absl::Status MeasureLink(const Json& command);
   Answer Prepare(const Json& command);
+  Answer DoInRun(const std::string& what, const Json& command);
   Answer Run(const Json& command);
+  Answer ReportRun();
+  Answer AwaitRun();
   Answer Counters();
   Answer ProbePut(const Json& command);
   Answer ProbeGet(const Json& command);
@@ -69,6 +79,13 @@ class BenchMember {
 
   std::unique_ptr<Client> client_;
   std::optional<BenchTask> task_;
+  // The task's run, which has a thread of its own: the others are read
+  // when that is joined, but for the flag.
+  std::thread run_;
+  std::atomic<bool> run_ended_ = false;
+  absl::Status run_status_;
+  std::int64_t run_end_ = 0;
+
   std::thread rate_server_;
   std::unique_ptr<EchoServer> echo_server_;
 };

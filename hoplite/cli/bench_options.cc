@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "hoplite/base/status_macros.h"
 
 namespace hoplite::cli {
 namespace {
@@ -32,6 +33,45 @@ absl::Status ValidateSizes(const BenchOptions& options) {
                                  "for multiples of 4"));
     }
     if (bytes == 0 || options.factor < 2) break;
+  }
+  return absl::OkStatus();
+}
+
+bool Has(Operation operation, FaultPlace place) {
+  switch (place) {
+    case FaultPlace::kNone:
+      return operation == Operation::kBroadcast || Reduces(operation);
+    case FaultPlace::kRelay:
+      return operation == Operation::kBroadcast ||
+             operation == Operation::kAllreduce;
+    case FaultPlace::kHolder:
+      return operation == Operation::kBroadcast;
+    case FaultPlace::kLeaf:
+    case FaultPlace::kInner:
+    case FaultPlace::kRoot:
+      return Reduces(operation);
+  }
+  return false;
+}
+
+absl::Status ValidateFault(const BenchOptions& options) {
+  if (!options.fault.has_value()) return absl::OkStatus();
+  if (!Has(options.operation, options.fault->place)) {
+    return Refuse(absl::StrCat(
+        "--fault: a broadcast has a relay and a holder, "
+        "a reduce a leaf, an inner and a root, an "
+        "allreduce all but a holder, and others none; ",
+        ToString(*options.fault), " is not of ", ToString(options.operation)));
+  }
+  if (options.nodes < 3) {
+    return Refuse("--fault needs three nodes: one is lost, and two go on");
+  }
+  if (options.schedule == Schedule::kPlain) {
+    return Refuse("--schedule=plain has no trees, in which --fault could be");
+  }
+  if (options.fault->kind == FaultKind::kCut &&
+      !options.link_bits_per_second.has_value()) {
+    return Refuse("--fault: only a --link can be cut");
   }
   return absl::OkStatus();
 }
@@ -92,6 +132,7 @@ absl::Status Validate(const BenchOptions& options) {
   if (!options.file.empty() && options.operation != Operation::kBroadcast) {
     return Refuse("only a broadcast sends a file");
   }
+  HOPLITE_RETURN_IF_ERROR(ValidateFault(options));
   return ValidateSizes(options);
 }
 

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "hoplite/cli/bench_fault.h"
 #include "hoplite/core/config.h"
 
 namespace hoplite::cli {
@@ -51,6 +52,9 @@ struct BenchOptions {
   Schedule schedule = Schedule::kHoplite;
   // Members arrive one after another, so far apart, in random order.
   std::optional<absl::Duration> arrive;
+  // In each timed run; of a broadcast, a reduce or an allreduce. A reduction
+  // takes one source fewer than there are.
+  std::optional<Fault> fault;
   std::uint64_t seed = 1;
   std::string congestion_control;             // empty: the kernel's default
   absl::Duration timeout = absl::Minutes(5);  // of each run

@@ -65,6 +65,43 @@ TEST(BenchOptionsTest, WhatDoesNotGoTogetherIsRefused) {
   EXPECT_THAT(Validate(options), IsOk());
 }
 
+TEST(BenchOptionsTest, AFaultIsInAPlaceThatTheOperationHas) {
+  const auto validate = [](Operation operation, FaultPlace place) {
+    BenchOptions options;
+    options.operation = operation;
+    if (operation == Operation::kRoundtrip) options.nodes = 2;
+    options.fault = Fault{.place = place};
+    return Validate(options);
+  };
+  using enum FaultPlace;
+  for (FaultPlace place : {kNone, kRelay, kHolder}) {
+    EXPECT_THAT(validate(Operation::kBroadcast, place), IsOk());
+  }
+  for (FaultPlace place : {kNone, kLeaf, kInner, kRoot}) {
+    EXPECT_THAT(validate(Operation::kReduce, place), IsOk());
+    EXPECT_THAT(validate(Operation::kAllreduce, place), IsOk());
+  }
+  EXPECT_THAT(validate(Operation::kAllreduce, kRelay), IsOk());
+  EXPECT_THAT(validate(Operation::kBroadcast, kLeaf), IsRefused("leaf@50%"));
+  EXPECT_THAT(validate(Operation::kReduce, kRelay), IsRefused("relay"));
+  EXPECT_THAT(validate(Operation::kAllreduce, kHolder), IsRefused("holder"));
+  EXPECT_THAT(validate(Operation::kGather, kNone), IsRefused("gather"));
+  EXPECT_THAT(validate(Operation::kRoundtrip, kNone), IsRefused("roundtrip"));
+}
+
+TEST(BenchOptionsTest, AFaultNeedsNodesTreesAndLinksToCut) {
+  BenchOptions options;
+  options.fault = Fault{.place = FaultPlace::kRelay, .kind = FaultKind::kCut};
+  EXPECT_THAT(Validate(options), IsRefused("--link"));
+  options.link_bits_per_second = 1'000'000;
+  EXPECT_THAT(Validate(options), IsOk());
+  options.nodes = 2;
+  EXPECT_THAT(Validate(options), IsRefused("three nodes"));
+  options.nodes = 3;
+  options.schedule = Schedule::kPlain;
+  EXPECT_THAT(Validate(options), IsRefused("--schedule=plain"));
+}
+
 TEST(BenchOptionsTest, OnlyWholeElementsCanBeReduced) {
   BenchOptions options;
   options.operation = Operation::kReduce;

@@ -27,7 +27,9 @@ std::uint64_t ObjectsHeld(const BenchOptions& options, int member) {
       return member == 0 ? nodes : 1;
     case Operation::kReduce:
     case Operation::kAllreduce:
-      // A source, a partial sum and the target; or, plainly, all sources.
+      // A source, a partial sum and the target; or, plainly, all sources. Who
+      // mends a reduction begins anew beside what is still being read.
+      if (options.fault.has_value()) return 5;
       return options.schedule == Schedule::kPlain && member == 0 ? nodes + 1
                                                                  : 3;
     case Operation::kAllgather:
@@ -49,6 +51,10 @@ std::vector<std::uint64_t> StoreBytesFor(const BenchOptions& options,
   for (int member = 0; member < options.nodes; ++member) {
     stores.push_back(ObjectsHeld(options, member) * (bytes + kObjectSlack) +
                      kStoreSlack);
+  }
+  // It gets the target of a reduction.
+  if (options.fault.has_value()) {
+    stores.push_back(bytes + kObjectSlack + kStoreSlack);
   }
   return stores;
 }

@@ -24,13 +24,15 @@ inline constexpr std::uint64_t kBucketBytesMax = 64 << 10;
 // The bucket of the links for objects of `bytes`.
 std::uint64_t BucketFor(std::uint64_t bytes);
 
-// How large each member's store has to be.
+// How large each member's store has to be; of that of the member more that a
+// fault brings, too.
 std::vector<std::uint64_t> StoreBytesFor(const BenchOptions& options,
                                          std::uint64_t bytes);
 
-// When each member arrives, in nanoseconds after the start: all at once, or
-// one after another in an order drawn from the seed and the run. Member 0 is
-// the first where it is the one that has the object, or that collects.
+// When each of options.nodes arrives, in nanoseconds after the start: all at
+// once, or one after another in an order drawn from the seed and the run.
+// Member 0 is the first where it is the one that has the object, or that
+// collects.
 std::vector<std::int64_t> DrawArrivals(const BenchOptions& options,
                                        std::uint64_t run);
 

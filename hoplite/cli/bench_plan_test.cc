@@ -32,6 +32,16 @@ TEST(BenchPlanTest, AStoreHoldsWhatItsMemberDoes) {
   EXPECT_GT(StoreBytesFor(options, kBytes)[1], 3 * kBytes);
 }
 
+TEST(BenchPlanTest, AFaultBringsAMemberMore) {
+  BenchOptions options;
+  options.operation = Operation::kReduce;
+  options.fault = Fault();
+  const std::vector<std::uint64_t> stores = StoreBytesFor(options, 32 << 20);
+  ASSERT_EQ(stores.size(), 9);
+  EXPECT_GT(stores[8], 32 << 20);
+  EXPECT_LT(stores[8], stores[7]);
+}
+
 TEST(BenchPlanTest, WithoutArrivalsAllBeginAtOnce) {
   EXPECT_THAT(DrawArrivals({}, 0), Each(0));
 }

@@ -33,6 +33,11 @@ bool HasRoot(Operation operation) {
          operation != Operation::kAllgather;
 }
 
+// "OK", "DATA_LOSS", …; empty where there are no figures.
+std::string EndOf(const BenchRow& row) {
+  return row.error.empty() ? absl::StatusCodeToString(row.ended) : "";
+}
+
 // A field of a CSV file: neither a comma nor the end of a line.
 std::string OneField(std::string text) {
   std::ranges::replace(text, ',', ';');
@@ -48,15 +53,19 @@ double BoundMs(Operation operation, int nodes, std::uint64_t bytes,
   return BusFactor(operation, nodes) * once_ms;
 }
 
+double Median(std::vector<double> values) {
+  HOPLITE_CHECK(!values.empty());
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle]
+                                : (values[middle - 1] + values[middle]) / 2;
+}
+
 void SetTimes(BenchRow& row, std::vector<double> times_ms) {
-  HOPLITE_CHECK(!times_ms.empty());
-  std::ranges::sort(times_ms);
-  const std::size_t middle = times_ms.size() / 2;
-  row.median_ms = times_ms.size() % 2 == 1
-                      ? times_ms[middle]
-                      : (times_ms[middle - 1] + times_ms[middle]) / 2;
-  row.min_ms = times_ms.front();
-  row.max_ms = times_ms.back();
+  row.median_ms = Median(times_ms);
+  const auto [least, most] = std::ranges::minmax(times_ms);
+  row.min_ms = least;
+  row.max_ms = most;
   row.ratio = row.bound_ms > 0 ? row.median_ms / row.bound_ms : 0;
 }
 
@@ -92,24 +101,33 @@ std::string TableLine(const BenchRow& row) {
     absl::StrAppendFormat(&line, " grpc_echo=%.3fms get=%.3fms", row.echo_ms,
                           row.get_ms);
   }
+  if (!row.fault.empty()) {
+    absl::StrAppendFormat(&line,
+                          " fault=%s at=%.1f%% detect=%.1fms (at most %.1fms) "
+                          "ended=%s",
+                          row.fault, row.fault_percent, row.detect_ms,
+                          row.detect_max_ms, EndOf(row));
+  }
   return line;
 }
 
 std::string CsvHeader() {
   return "op,schedule,nodes,bytes,link_mbit,payload_mbit,bucket_bytes,put_ms,"
          "median_ms,min_ms,max_ms,bound_ms,ratio,max_sent,idle,wrong_bytes,"
-         "peak_rss_mib,marked,echo_ms,get_ms,error";
+         "peak_rss_mib,marked,echo_ms,get_ms,fault,detect_ms,detect_max_ms,"
+         "fault_percent,ended,error";
 }
 
 std::string CsvLine(const BenchRow& row) {
   return absl::StrFormat(
       "%s,%s,%d,%d,%.6g,%.6g,%d,%.3f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.3f,%d,"
-      "%.1f,%s,%.4f,%.4f,%s",
+      "%.1f,%s,%.4f,%.4f,%s,%.3f,%.3f,%.2f,%s,%s",
       ToString(row.operation), ToString(row.schedule), row.nodes, row.bytes,
       row.link_mbit, row.payload_mbit, row.bucket_bytes, row.put_ms,
       row.median_ms, row.min_ms, row.max_ms, row.bound_ms, row.ratio,
       row.max_sent, row.idle, row.wrong_bytes, row.peak_rss_mib, row.marked,
-      row.echo_ms, row.get_ms, OneField(row.error));
+      row.echo_ms, row.get_ms, row.fault, row.detect_ms, row.detect_max_ms,
+      row.fault_percent, EndOf(row), OneField(row.error));
 }
 
 std::string JsonLine(const BenchRow& row) {
@@ -134,6 +152,11 @@ std::string JsonLine(const BenchRow& row) {
       {"marked", row.marked},
       {"echo_ms", row.echo_ms},
       {"get_ms", row.get_ms},
+      {"fault", row.fault},
+      {"detect_ms", row.detect_ms},
+      {"detect_max_ms", row.detect_max_ms},
+      {"fault_percent", row.fault_percent},
+      {"ended", EndOf(row)},
       {"error", row.error}};
   return json.dump();
 }

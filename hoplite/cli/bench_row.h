@@ -39,6 +39,14 @@ struct BenchRow {
   // of an object that the other node has put, where it is at most 64 KiB.
   double echo_ms = 0;
   double get_ms = 0;
+  // Of a benchmark with a fault only: which; how long until all others knew of
+  // it, median and at most; where it struck, the farthest from what was asked;
+  // and how the operation ended for those who were left.
+  std::string fault;
+  double detect_ms = 0;
+  double detect_max_ms = 0;
+  double fault_percent = 0;
+  absl::StatusCode ended = absl::StatusCode::kOk;
   std::string error;  // why there are no figures, or empty
   absl::StatusCode code = absl::StatusCode::kOk;  // of the error
 };
@@ -49,6 +57,8 @@ struct BenchRow {
 double BoundMs(Operation operation, int nodes, std::uint64_t bytes,
                double payload_mbit);
 
+// The middle one, or the mean of the two in the middle. REQUIRES: not empty.
+double Median(std::vector<double> values);
 // Sets min, median, max and ratio. REQUIRES: at least one time.
 void SetTimes(BenchRow& row, std::vector<double> times_ms);
 

@@ -64,10 +64,29 @@ TEST(BenchRowTest, AnObjectOfNoBytesHasNoRatio) {
 
 TEST(BenchRowTest, JsonHasAFieldForEachFigure) {
   const nlohmann::json json = nlohmann::json::parse(JsonLine(SomeRow()));
-  for (const char* field :
-       {"op", "schedule", "nodes", "bytes", "link_mbit", "payload_mbit",
-        "bucket_bytes", "put_ms", "median_ms", "min_ms", "max_ms", "bound_ms",
-        "ratio", "max_sent", "idle", "wrong_bytes", "peak_rss_mib", "marked"}) {
+  for (const char* field : {"op",
+                            "schedule",
+                            "nodes",
+                            "bytes",
+                            "link_mbit",
+                            "payload_mbit",
+                            "bucket_bytes",
+                            "put_ms",
+                            "median_ms",
+                            "min_ms",
+                            "max_ms",
+                            "bound_ms",
+                            "ratio",
+                            "max_sent",
+                            "idle",
+                            "wrong_bytes",
+                            "peak_rss_mib",
+                            "marked",
+                            "fault",
+                            "detect_ms",
+                            "detect_max_ms",
+                            "fault_percent",
+                            "ended"}) {
     EXPECT_TRUE(json.contains(field)) << field;
   }
   EXPECT_EQ(json["op"], "allreduce");
@@ -94,6 +113,21 @@ TEST(BenchRowTest, TheTableSaysWhyARowHasNoFigures) {
   EXPECT_THAT(TableLine(row), HasSubstr("1.084"));
   row.error = "would not fit";
   EXPECT_THAT(TableLine(row), HasSubstr("would not fit"));
+}
+
+TEST(BenchRowTest, ARowWithAFaultSaysWhatBecameOfIt) {
+  EXPECT_THAT(TableLine(SomeRow()), Not(HasSubstr("fault")));
+  BenchRow row = SomeRow();
+  row.fault = "holder@50%";
+  row.detect_ms = 12.34;
+  row.fault_percent = 51;
+  row.ended = absl::StatusCode::kDataLoss;
+  EXPECT_THAT(TableLine(row), HasSubstr("fault=holder@50% at=51.0% "
+                                        "detect=12.3ms"));
+  EXPECT_THAT(TableLine(row), HasSubstr("ended=DATA_LOSS"));
+  EXPECT_EQ(nlohmann::json::parse(JsonLine(row))["ended"], "DATA_LOSS");
+  row.error = "the run ended before";
+  EXPECT_EQ(nlohmann::json::parse(JsonLine(row))["ended"], "");
 }
 
 // nccl-tests' busbw: what each link carried, so comparable over nodes.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "absl/strings/str_cat.h"
 #include "hoplite/base/digest.h"
 #include "hoplite/base/status_macros.h"
 #include "hoplite/cli/files.h"
@@ -22,6 +23,8 @@ Json ToJson(const TaskPlan& plan) {
           {"schedule", static_cast<int>(plan.schedule)},
           {"member", plan.member},
           {"members", plan.members},
+          {"caller", plan.caller},
+          {"count", plan.count},
           {"bytes", plan.bytes},
           {"nonce", plan.content.nonce},
           {"seed", plan.content.seed},
@@ -39,6 +42,8 @@ TaskPlan TaskPlanFromJson(const Json& json) {
   plan.schedule = static_cast<Schedule>(json.at("schedule").get<int>());
   plan.member = json.at("member");
   plan.members = json.at("members");
+  plan.caller = json.at("caller");
+  plan.count = json.at("count");
   plan.bytes = json.at("bytes");
   plan.content.nonce = json.at("nonce");
   plan.content.seed = json.at("seed");
@@ -55,6 +60,7 @@ TaskPlan TaskPlanFromJson(const Json& json) {
 // --- Before the clock. ------------------------------------------------------
 
 bool BenchTask::Puts() const {
+  if (plan_.member >= plan_.members) return false;
   switch (plan_.operation) {
     case Operation::kRoundtrip:
     case Operation::kBroadcast:
@@ -75,6 +81,12 @@ bool BenchTask::PutsAtArrival() const {
 }
 
 absl::StatusOr<std::int64_t> BenchTask::Prepare() {
+  if (plan_.member >= plan_.members) {
+    // Those who put them may be lost before they delete them.
+    for (std::uint32_t i = 0; i < plan_.members; ++i) {
+      made_.push_back(plan_.content.Id(i));
+    }
+  }
   if (!Puts()) return 0;
   if (!plan_.file.empty()) {
     HOPLITE_ASSIGN_OR_RETURN(const Descriptor file, OpenForReading(plan_.file));
@@ -107,16 +119,13 @@ absl::StatusOr<std::int64_t> BenchTask::PutNow(
 
 // --- The timed part. --------------------------------------------------------
 
-absl::StatusOr<std::int64_t> BenchTask::Run(std::int64_t start,
-                                            std::int64_t arrival) {
-  HOPLITE_RETURN_IF_ERROR(Work(start, arrival));
-  return SteadyNanos();
-}
-
-absl::Status BenchTask::Work(std::int64_t start, std::int64_t arrival) {
+absl::Status BenchTask::Run(std::int64_t start, std::int64_t arrival) {
   SleepUntilSteadyNanos(start);
-  if (Reduces(plan_.operation) && plan_.member == 0) return Reduce(arrival);
+  if (Reduces(plan_.operation) && plan_.member == plan_.caller) {
+    return Reduce(arrival);
+  }
   HOPLITE_RETURN_IF_ERROR(Arrive(arrival));
+  if (plan_.member >= plan_.members) return absl::OkStatus();
   switch (plan_.operation) {
     case Operation::kRoundtrip:
       return GoAndComeBack();
@@ -184,18 +193,33 @@ absl::Status BenchTask::Reduce(std::int64_t arrival) {
   }
   const ObjectId target = plan_.content.Target();
   made_.push_back(target);
-  const Future<ReduceResult> reduced = client_.ReduceAsync(
-      target, sources,
-      {.op = ReduceOp::kSum, .type = DataType::kF32, .timeout = plan_.timeout});
+  const Future<ReduceResult> reduced =
+      client_.ReduceAsync(target, sources,
+                          {.op = ReduceOp::kSum,
+                           .type = DataType::kF32,
+                           .count = plan_.count,
+                           .timeout = plan_.timeout});
   const Future<Buffer> result = client_.GetAsync(target, call_);
   HOPLITE_RETURN_IF_ERROR(Arrive(arrival));
   HOPLITE_ASSIGN_OR_RETURN(const ReduceResult used, reduced.Get());
-  if (used.sources.size() != sources.size()) {
-    return absl::InternalError("the reduction left sources out");
-  }
+  HOPLITE_RETURN_IF_ERROR(TakeSources(used));
   HOPLITE_ASSIGN_OR_RETURN(Buffer buffer, result.Get());
   got_.emplace_back(plan_.members, std::move(buffer));
   return absl::OkStatus();
+}
+
+absl::Status BenchTask::TakeSources(const ReduceResult& used) {
+  for (std::uint32_t i = 0; i < plan_.members; ++i) {
+    if (std::ranges::count(used.sources, plan_.content.Id(i)) == 1) {
+      sources_.push_back(i);
+    }
+  }
+  if (sources_.size() == plan_.count && used.sources.size() == plan_.count) {
+    return absl::OkStatus();
+  }
+  return absl::InternalError(absl::StrCat(
+      "the reduction took ", used.sources.size(), " sources, of which ",
+      sources_.size(), " are its own, and not ", plan_.count));
 }
 
 // This node pulls every input and adds each when it is there.
@@ -223,12 +247,14 @@ absl::Status BenchTask::ReducePlainly(std::int64_t arrival) {
     inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(first));
   }
   HOPLITE_RETURN_IF_ERROR(sum.Seal());
+  for (std::uint32_t i = 0; i < plan_.members; ++i) sources_.push_back(i);
   return Get(plan_.members);
 }
 
 // --- After it. --------------------------------------------------------------
 
-std::uint64_t BenchTask::CountWrongBytes() const {
+std::uint64_t BenchTask::CountWrongBytes(
+    const std::vector<std::uint32_t>& sources) const {
   std::uint64_t wrong = 0;
   for (const auto& [object, buffer] : got_) {
     if (!plan_.file.empty()) {
@@ -238,7 +264,8 @@ std::uint64_t BenchTask::CountWrongBytes() const {
       // What comes back is what was sent.
       wrong += plan_.content.WrongBytes(0, plan_.bytes, buffer.bytes());
     } else if (object == plan_.members) {
-      wrong += plan_.content.WrongSumBytes(plan_.bytes, buffer.bytes());
+      wrong +=
+          plan_.content.WrongSumBytes(sources, plan_.bytes, buffer.bytes());
     } else {
       wrong += plan_.content.WrongBytes(object, plan_.bytes, buffer.bytes());
     }

@@ -28,7 +28,10 @@ struct TaskPlan {
   Operation operation = Operation::kBroadcast;
   Schedule schedule = Schedule::kHoplite;
   std::uint32_t member = 0;
-  std::uint32_t members = 1;
+  std::uint32_t members = 1;  // whose number is the caller's, puts nothing
+  // Of a reduction: who calls it, and how many sources go in.
+  std::uint32_t caller = 0;
+  std::uint32_t count = 1;
   std::uint64_t bytes = 0;
   RunContent content;
   bool arrives = false;  // one after another: what it puts is sealed then
@@ -54,11 +57,14 @@ class BenchTask {
   // members arrive one after another: all but its Seal). Returns how long the
   // Put took, in nanoseconds; 0 where there is none.
   absl::StatusOr<std::int64_t> Prepare();
-  // The timed part, from `start` (and `arrival`, not before it); returns when
-  // the last Get was done.
-  absl::StatusOr<std::int64_t> Run(std::int64_t start, std::int64_t arrival);
-  // How many bytes of what it got are wrong.
-  std::uint64_t CountWrongBytes() const;
+  // The timed part, from `start` (and `arrival`, not before it), until the last
+  // Get is done.
+  absl::Status Run(std::int64_t start, std::int64_t arrival);
+  // After Run, at the reduction's caller: the objects that went in.
+  const std::vector<std::uint32_t>& sources() const { return sources_; }
+  // How many bytes of what it got are wrong, where a sum is that of `sources`.
+  std::uint64_t CountWrongBytes(
+      const std::vector<std::uint32_t>& sources) const;
   // Deletes what this member has put, after letting go of what it got.
   absl::Status CleanUp();
 
@@ -66,12 +72,12 @@ class BenchTask {
   bool Puts() const;
   bool PutsAtArrival() const;
   absl::StatusOr<std::int64_t> PutNow(std::span<const std::byte> bytes);
-  absl::Status Work(std::int64_t start, std::int64_t arrival);
   absl::Status Arrive(std::int64_t arrival);
   absl::Status Get(std::uint32_t object);
   absl::Status GetAll(std::uint32_t first);
   absl::Status GoAndComeBack();
   absl::Status Reduce(std::int64_t arrival);
+  absl::Status TakeSources(const ReduceResult& used);
   absl::Status ReducePlainly(std::int64_t arrival);
 
   Client& client_;
@@ -79,7 +85,8 @@ class BenchTask {
   const CallOptions call_;
   std::optional<WritableBuffer> unsealed_;
   std::vector<std::pair<std::uint32_t, Buffer>> got_;  // by object
-  std::vector<ObjectId> made_;                         // to delete
+  std::vector<std::uint32_t> sources_;
+  std::vector<ObjectId> made_;  // to delete
 };
 
 }  // namespace hoplite::cli

@@ -14,6 +14,8 @@ int GetCommand(int argc, char** argv);
 int DeleteCommand(int argc, char** argv);
 int ReduceCommand(int argc, char** argv);
 int BenchCommand(int argc, char** argv);
+int ReplayCommand(int argc, char** argv);
+int ChaosCommand(int argc, char** argv);
 
 }  // namespace hoplite::cli
 

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "hoplite/cli/bench_member.h"
+#include "hoplite/cli/chaos_member.h"
 #include "hoplite/cli/command_line.h"
 #include "hoplite/cli/commands.h"
 #include "hoplite/cli/program.h"
@@ -30,6 +31,9 @@ constexpr Command kCommands[] = {
     {"delete", DeleteCommand, "ID…", "delete objects everywhere"},
     {"reduce", ReduceCommand, "ID… -o FILE", "sum objects, or the like"},
     {"bench", BenchCommand, "OP", "measure a collective on a cluster"},
+    {"replay", ReplayCommand, "FILE", "compare a node's recorded log"},
+    {"chaos", ChaosCommand, "",
+     "kill, stop and cut off nodes, and check what becomes of it"},
 };
 
 void PrintUsage(std::ostream& out) {
@@ -48,6 +52,7 @@ int Main(int argc, char** argv) {
   PrepareProgram();
   const absl::string_view name = argc > 1 ? argv[1] : "";
   if (name == kBenchMemberCommand) return BenchMember().Main();
+  if (name == kChaosMemberCommand) return ChaosMember().Main();
   for (const Command& command : kCommands) {
     if (name == command.name) return command.run(argc - 1, argv + 1);
   }

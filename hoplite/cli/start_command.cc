@@ -128,6 +128,18 @@ absl::Status StartError(const absl::Status& status) {
   return AsNoNodeError(status);
 }
 
+absl::StatusOr<absl::Duration> PositiveTime(const cxxopts::ParseResult& parsed,
+                                            const std::string& name) {
+  const auto time = ParseDuration(parsed[name].as<std::string>());
+  if (!time.ok()) {
+    return UsageError(absl::StrCat("--", name, ": ", time.status().message()));
+  }
+  if (*time > absl::ZeroDuration() && *time < absl::InfiniteDuration()) {
+    return *time;
+  }
+  return UsageError(absl::StrCat("--", name, " must be above zero"));
+}
+
 absl::StatusOr<NodeOptions> OptionsOf(const cxxopts::ParseResult& parsed) {
   NodeOptions options;
   options.join = TextOf(parsed, "join");
@@ -155,9 +167,17 @@ absl::StatusOr<NodeOptions> OptionsOf(const cxxopts::ParseResult& parsed) {
   }
   options.store_bytes = *store;
   HOPLITE_ASSIGN_OR_RETURN(options.join_timeout, TimeoutOf(parsed));
+  HOPLITE_ASSIGN_OR_RETURN(options.heartbeat_interval,
+                           PositiveTime(parsed, "heartbeat"));
+  HOPLITE_ASSIGN_OR_RETURN(options.dead_after,
+                           PositiveTime(parsed, "dead-after"));
+  if (options.dead_after < 2 * options.heartbeat_interval) {
+    return UsageError("--dead-after must be twice --heartbeat at least");
+  }
   options.serve_clients = true;
   options.socket_path = TextOf(parsed, "socket");
   HOPLITE_ASSIGN_OR_RETURN(options.schedule, ScheduleOf(parsed));
+  options.record = TextOf(parsed, "record");
   return options;
 }
 
@@ -218,7 +238,13 @@ int StartCommand(int argc, char** argv) {
       cxxopts::value<std::string>()->default_value("hoplite"),
       "NAME")("timeout", "Give up joining after this long",
               cxxopts::value<std::string>()->default_value("30s"), "TIME")(
-      "end-with-input", "Stop at the end of standard input, too");
+      "heartbeat", "How often nodes say that they live; all nodes alike",
+      cxxopts::value<std::string>()->default_value("1s"), "TIME")(
+      "dead-after", "Who is silent for so long is dead; all nodes alike",
+      cxxopts::value<std::string>()->default_value("3s"),
+      "TIME")("end-with-input", "Stop at the end of standard input, too")(
+      "record", "Record this node's log, for `hoplite replay`",
+      cxxopts::value<std::string>(), "FILE");
   AddJsonOption(options);
   return RunCommand(options, argc, argv, Start);
 }

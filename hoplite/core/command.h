@@ -19,6 +19,7 @@
 #include "hoplite/base/payload.h"
 #include "hoplite/base/reduction.h"
 #include "hoplite/core/event.h"
+#include "hoplite/core/membership/cluster_view.h"
 #include "hoplite/core/message.h"
 
 namespace hoplite::command {
@@ -28,12 +29,33 @@ struct Send {
   NodeRef to;
   Message message;
 };
-// Answers JoinRequested: the new member's identity and what it must know.
+// Answers JoinRequested: the new member's identity and what it must know. And
+// ReturnRequested: the member goes on as it was.
 struct Admit {
   std::uint64_t token = 0;
   Member member;
   std::vector<Member> members;  // all living ones, the new one included
   ShardMap shard_map;
+};
+// Answers ReturnRequested: that incarnation is over, and has to join again.
+struct RefuseReturn {
+  std::uint64_t token = 0;
+  std::string reason;
+};
+// Asks at the head's address, until there is an answer, to be taken back. Ends
+// in HeadFound or Fenced; a second one takes the first one's place.
+struct SeekHead {
+  std::string head_address;  // of its control plane
+  ClusterView view;
+};
+// This life of the node is over: whatever it holds is dropped, and every
+// request ends with kUnavailable. A member joins again as a new one. A head
+// begins anew as the head of `cluster` under that number, or, where there is
+// none, ends for good.
+struct EndLife {
+  std::string reason;
+  ClusterId cluster;
+  std::uint64_t head_number = 0;
 };
 // A member's address, to reach it by from now on.
 struct LearnMember {
@@ -140,7 +162,7 @@ struct AnswerRequest {
   NodeRef remote;                 // of an error: the peer concerned, or none
   std::uint64_t bytes_done = 0;   // of an error
   std::uint64_t bytes_total = 0;  // of an error; 0: not known
-  BufferId buffer;                // of a Get: the object, complete
+  BufferId buffer;  // of a Get: the object, complete; of an error: what is here
   std::vector<ObjectId> sources;  // of a Reduce: those that went in
 };
 
@@ -149,7 +171,8 @@ struct AnswerRequest {
 namespace hoplite {
 
 using Command = std::variant<
-    command::Send, command::Admit, command::LearnMember, command::ForgetMember,
+    command::Send, command::Admit, command::RefuseReturn, command::SeekHead,
+    command::EndLife, command::LearnMember, command::ForgetMember,
     command::CreateBuffer, command::ReleaseBuffer, command::StartTransfer,
     command::CancelTransfer, command::ServePull, command::RefusePull,
     command::StartFold, command::CancelFold, command::FoldPayloads,

@@ -21,6 +21,8 @@ enum class Schedule : std::uint8_t {
   kPlain,
 };
 
+inline constexpr absl::Duration kDeadAfter = absl::Seconds(3);
+
 struct NodeConfig {
   NodeRef self;
   bool is_head = false;
@@ -30,6 +32,11 @@ struct NodeConfig {
   std::vector<Member> members;  // living at the start, this node included
   ShardMap shard_map;
   std::uint64_t store_capacity = 0;
+  // The head of a cluster that has had one before: its members will say who
+  // they are.
+  bool returns = false;
+  // A member that has not been heard for so long is dead.
+  absl::Duration dead_after = kDeadAfter;
 };
 
 // A small object's bytes stand in its record, where sending them takes no
@@ -47,6 +54,14 @@ inline constexpr absl::Duration kLatencyUntilMeasured = absl::Microseconds(100);
 // A receiver is not given again the server that failed it, while another may
 // come; after this long that one is better than none.
 inline constexpr absl::Duration kLostServerAvoided = absl::Seconds(1);
+// A shard that is made anew asks those who have not reported this often: they
+// may not have heard yet that it has moved.
+inline constexpr absl::Duration kHoldingsRetry = absl::Milliseconds(250);
+// Entries of one message of Holdings: a batch of messages is bounded.
+inline constexpr std::size_t kHoldingsPerMessage = 512;
+// Whatever waits for another node's answer is asked again this often, should
+// all else have failed.
+inline constexpr absl::Duration kResync = absl::Seconds(10);
 // Targets that a node has let go of, and so never serves again.
 inline constexpr std::size_t kEndedTargetsMax = 1024;
 // Who waits for room tries again this often, beside whenever memory comes back:
@@ -54,6 +69,11 @@ inline constexpr std::size_t kEndedTargetsMax = 1024;
 inline constexpr absl::Duration kRoomRetry = absl::Milliseconds(250);
 // Sources of one reduction: its request fits in one message.
 inline constexpr std::uint32_t kReduceSourcesMax = 16384;
+// A head that was started at the address of an earlier one becomes that one's
+// successor so long; afterwards its own cluster counts.
+inline constexpr absl::Duration kSucceedsWithin = absl::Seconds(30);
+// Members that were declared dead, of which a head that comes back is told.
+inline constexpr std::size_t kLostMembersKept = 1024;
 // A deleted id answers kNotFound for this long, or until so many newer ones.
 inline constexpr absl::Duration kTombstoneAge = absl::Minutes(10);
 inline constexpr std::size_t kTombstonesMax = 4096;

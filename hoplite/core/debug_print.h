@@ -18,6 +18,7 @@
 #include "hoplite/base/payload.h"
 #include "hoplite/base/reduction.h"
 #include "hoplite/core/directory/shard_map.h"
+#include "hoplite/core/fields.h"
 
 namespace hoplite::debug_print {
 
@@ -83,6 +84,15 @@ std::string Text(const T& entry) {
   return absl::StrCat(Text(entry.object), "=", Text(entry.state));
 }
 template <typename T>
+requires requires(const T& entry) {
+  entry.object;
+  entry.server;
+}
+std::string Text(const T& entry) {
+  return absl::StrCat(Text(entry.object), "=", Text(entry.state), ":",
+                      Text(entry.generation));
+}
+template <typename T>
 requires requires(const T& input) {
   input.position;
   input.member;
@@ -108,8 +118,27 @@ std::string Text(const std::vector<T>& values) {
 }
 
 template <typename T>
-void Field(std::string& out, absl::string_view name, const T& value) {
-  absl::StrAppend(&out, " ", name, "=", Text(value));
+requires requires(const T& view) { view.cluster; }
+std::string Text(const T& view);
+// A struct's name and fields.
+template <HasFields T>
+std::string StructText(const T& value) {
+  std::string out(NamesOf(value).type);
+  ForEachNamedField(value, [&](absl::string_view name, const auto& field) {
+    absl::StrAppend(&out, " ", name, "=", Text(field));
+  });
+  return out;
+}
+template <typename T>
+requires requires(const T& view) { view.cluster; }
+std::string Text(const T& view) {
+  return absl::StrCat("{", StructText(view), "}");
+}
+// Those of what the variant holds.
+template <typename Variant>
+std::string NameAndFields(const Variant& variant) {
+  return std::visit([](const auto& value) { return StructText(value); },
+                    variant);
 }
 
 }  // namespace hoplite::debug_print

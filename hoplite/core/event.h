@@ -20,6 +20,7 @@
 #include "hoplite/base/id.h"
 #include "hoplite/base/payload.h"
 #include "hoplite/base/reduction.h"
+#include "hoplite/core/membership/cluster_view.h"
 #include "hoplite/core/message.h"
 
 namespace hoplite {
@@ -90,8 +91,18 @@ struct MessageReceived {
   NodeRef from;
   Message message;
 };
-// The stream to a peer broke: a suspicion, not a verdict.
+// The stream to a peer broke, or a head is silent: a suspicion, not a verdict.
 struct PeerLost {
+  NodeRef peer;
+};
+// A stream to a peer that was lost stands again. Whatever either sent on the
+// old one may be lost; what is sent from now on goes on the new one.
+struct PeerReturned {
+  NodeRef peer;
+};
+// Nobody is at the peer's address any more, or another life is, or it has been
+// silent for the limit. The head's verdict follows.
+struct PeerDied {
   NodeRef peer;
 };
 // A process wants to be a member (only the head hears it); ends in Admit.
@@ -99,6 +110,22 @@ struct JoinRequested {
   std::uint64_t token = 0;
   std::string control_address;
   std::string data_address;
+};
+// A member has lost sight of the head and is back (only the head hears it);
+// ends in Admit or RefuseReturn, unless this node's life ends before.
+struct ReturnRequested {
+  std::uint64_t token = 0;
+  ClusterView view;
+};
+// The answer to SeekHead: the head, in its old life or a new one, goes on with
+// this node.
+struct HeadFound {
+  std::vector<Member> members;  // all living ones, the head included
+  ShardMap shard_map;
+};
+// The other answer: this incarnation is not a member any more.
+struct Fenced {
+  std::string reason;
 };
 // A link's one-way latency, from a hello's round trip.
 struct LatencyMeasured {
@@ -168,7 +195,9 @@ using Event =
     std::variant<event::PutRequested, event::PutFilled, event::GetRequested,
                  event::DeleteRequested, event::ReduceRequested,
                  event::RequestCancelled, event::MessageReceived,
-                 event::PeerLost, event::JoinRequested, event::LatencyMeasured,
+                 event::PeerLost, event::PeerReturned, event::PeerDied,
+                 event::JoinRequested, event::ReturnRequested, event::HeadFound,
+                 event::Fenced, event::LatencyMeasured,
                  event::BandwidthMeasured, event::BufferCreated,
                  event::BufferRefused, event::RoomFreed, event::PullRequested,
                  event::PullEnded, event::TransferDone, event::TransferFailed,

@@ -191,6 +191,40 @@ struct EvictAnswer {
   std::vector<EvictEntry> denied;
   friend bool operator==(const EvictAnswer&, const EvictAnswer&) = default;
 };
+// What a node has or does of an object of a shard.
+struct Holding {
+  enum class State : std::uint8_t {
+    kPutting,    // registers a Put, and is not answered
+    kAsking,     // waits for a grant; may hold bytes from an earlier one
+    kFetching,   // was granted a server, or is taking room for its bytes
+    kProducing,  // new bytes arise here: an accepted Put, or a target's root
+    kComplete,
+  };
+  ObjectId object;
+  State state = State::kAsking;
+  Generation generation;  // none: only asks
+  std::uint64_t size = 0;
+  std::uint64_t frame_bytes = 0;
+  AskNumber ask;  // the node's latest
+  NodeRef server;
+  bool final = false;
+  bool streams = false;
+  friend bool operator==(const Holding&, const Holding&) = default;
+};
+// All that a node has of a shard, for a host that has lost its records or
+// some of the node's messages. In several pieces; the last one makes it count.
+struct Holdings {
+  ShardRef at;
+  bool first = false;
+  bool last = false;
+  std::vector<Holding> entries;
+  friend bool operator==(const Holdings&, const Holdings&) = default;
+};
+// A shard's host waits for a member's Holdings.
+struct HoldingsAsk {
+  std::vector<ShardAssignment> shards;
+  friend bool operator==(const HoldingsAsk&, const HoldingsAsk&) = default;
+};
 // The target can never change again: its Gets may return.
 struct Final {
   ShardRef at;
@@ -222,6 +256,9 @@ struct ReduceAnswer {
 struct WatchEntry {
   ShardRef at;
   ObjectId object;
+  // Nodes that cannot serve as its holder. Where there are any, the answer is
+  // kUnready if no other has it.
+  std::vector<NodeRef> avoid;
   friend bool operator==(const WatchEntry&, const WatchEntry&) = default;
 };
 // A reduction wants to hear of its sources: once for each change of state.
@@ -239,8 +276,8 @@ struct UnwatchSources {
 enum class SourceState : std::uint8_t {
   kReady,    // may take a position; not final yet where it is itself a target
   kFinal,    // ready, and can never change
-  kUnready,  // its writer ended before Seal: it never was
-  kGone,     // deleted, lost, or its reduction failed
+  kUnready,  // it never was, or is lost, and may come yet
+  kGone,     // deleted, or its reduction failed
 };
 struct SourceEntry {
   ObjectId object;
@@ -291,9 +328,12 @@ struct AssignmentFailed {
   friend bool operator==(const AssignmentFailed&,
                          const AssignmentFailed&) = default;
 };
-// The reduction has ended: members let their outputs go.
+// The reduction has ended: members let their outputs go. With an output: only
+// this one, whose position another member fills.
 struct Release {
   ObjectId target;
+  std::uint32_t position = 0;
+  Generation output;  // or none
   friend bool operator==(const Release&, const Release&) = default;
 };
 
@@ -309,9 +349,10 @@ using Message = std::variant<
     message::PutBegun, message::PutAnswer, message::PutSealed,
     message::PutAborted, message::DeleteAsk, message::DeleteAnswer,
     message::Drop, message::Dropped, message::EvictAsk, message::EvictAnswer,
-    message::Final, message::ReduceAsk, message::ReduceAnswer,
-    message::WatchSources, message::UnwatchSources, message::SourceNews,
-    message::Assignment, message::AssignmentFailed, message::Release>;
+    message::Holdings, message::HoldingsAsk, message::Final, message::ReduceAsk,
+    message::ReduceAnswer, message::WatchSources, message::UnwatchSources,
+    message::SourceNews, message::Assignment, message::AssignmentFailed,
+    message::Release>;
 
 // A stable one-line form for traces: name and identifying fields.
 std::string DebugString(const Message& message);

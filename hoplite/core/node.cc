@@ -1,6 +1,7 @@
 #include "hoplite/core/node.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,7 @@ void Node::Handle(absl::Time now, const Event& event, Commands& out) {
   std::visit([&](const auto& happened) { parts_->On(context, happened); },
              event);
   parts_->ScheduleRoomRetry(now);
+  parts_->ScheduleResync(now);
 }
 
 void Node::HandleTimeout(absl::Time now, Commands& out) {
@@ -62,15 +64,21 @@ void Node::HandleTimeout(absl::Time now, Commands& out) {
                        "when the deadline came");
   }
   parts_->directory.HandleTimeout(now, out);
+  if (parts_->head.has_value()) parts_->head->HandleTimeout(now, out);
   parts_->RetryRoom(context);
   parts_->ScheduleRoomRetry(now);
+  parts_->Resync(context);
+  parts_->ScheduleResync(now);
 }
 
 std::optional<absl::Time> Node::NextTimeout() const {
   const absl::Time never = absl::InfiniteFuture();
-  const absl::Time next = std::min(
-      {parts_->requests.NextDeadline().value_or(never),
-       parts_->directory.NextTimeout().value_or(never), parts_->room_retry});
+  const std::optional<absl::Time> head =
+      parts_->head.has_value() ? parts_->head->NextTimeout() : std::nullopt;
+  const absl::Time next =
+      std::min({parts_->requests.NextDeadline().value_or(never),
+                parts_->directory.NextTimeout().value_or(never),
+                head.value_or(never), parts_->room_retry, parts_->resync});
   if (next == never) return std::nullopt;
   return next;
 }
@@ -93,6 +101,7 @@ NodeStatus Node::Status() const {
     status.members.push_back(member);
   }
   parts.objects.AppendStatus(status.objects);
+  parts.member.AppendStatus(status.positions);
   return status;
 }
 
@@ -152,6 +161,11 @@ void Node::Parts::EndRequest(NodeContext& context, RequestId id,
   const RequestTable::Request* found = requests.Find(id);
   if (found == nullptr) return;
   const RequestTable::Request request = *found;
+  if (head_away) {
+    absl::StrAppend(&detail,
+                    " (the head is away, without which the shards of "
+                    "lost nodes get no new hosts)");
+  }
   switch (request.kind) {
     case RequestKind::kPut:
       puts.EndPut(context, id, code, std::move(detail));
@@ -176,12 +190,20 @@ void Node::Parts::EndRequest(NodeContext& context, RequestId id,
 
 // --- The rest of the driver's events. ---------------------------------------
 
-void Node::Parts::On(NodeContext& context, const event::PeerLost& lost) {
-  if (head.has_value()) head->OnMemberGone(lost.peer, context.out);
+void Node::Parts::Resync(NodeContext& context) {
+  if (context.now < resync) return;
+  resync = absl::InfiniteFuture();
+  Resend(context, ShardSet().set());
 }
 
-void Node::Parts::On(NodeContext& context, const event::JoinRequested& join) {
-  if (head.has_value()) head->OnJoin(join, context.out);
+void Node::Parts::ScheduleResync(absl::Time now) {
+  const bool waits =
+      requests.size() > 0 || member.size() > 0 || directory.reduces();
+  if (!waits) {
+    resync = absl::InfiniteFuture();
+  } else if (resync == absl::InfiniteFuture()) {
+    resync = now + kResync;
+  }
 }
 
 void Node::Parts::On(NodeContext&, const event::LatencyMeasured& measured) {
@@ -192,10 +214,11 @@ void Node::Parts::On(NodeContext&, const event::LatencyMeasured& measured) {
 }
 
 void Node::Parts::On(NodeContext&, const event::BandwidthMeasured& measured) {
-  if (!(measured.bytes_per_second > 0)) return;
+  const double now = measured.bytes_per_second;
+  if (!(now > 0) || !std::isfinite(now)) return;  // it took no time at all
   // A transfer that shared its link saw less of it: old highs fade slowly.
   const double faded = bytes_per_second.value_or(0) * 0.95;
-  bytes_per_second = std::max(faded, measured.bytes_per_second);
+  bytes_per_second = std::max(faded, now);
   UpdateLink();
 }
 

@@ -1,9 +1,11 @@
 // How messages from peers reach a node's machines, and how epochs are kept.
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "hoplite/core/node_parts.h"
+#include "hoplite/core/plausible_message.h"
 
 namespace hoplite {
 namespace {
@@ -29,14 +31,21 @@ inline constexpr bool kToHost<message::DeleteAsk> = true;
 template <>
 inline constexpr bool kToHost<message::Dropped> = true;
 template <>
+inline constexpr bool kToHost<message::Holdings> = true;
+template <>
 inline constexpr bool kToHost<message::ReduceAsk> = true;
 template <>
 inline constexpr bool kToHost<message::AssignmentFailed> = true;
+
+// Messages kept until the head's map comes, which is soon; what comes beyond
+// it is asked again.
+constexpr std::size_t kKeptMessagesMax = 1024;
 
 }  // namespace
 
 void Node::Parts::On(NodeContext& context,
                      const event::MessageReceived& received) {
+  if (!IsPlausible(received.message)) return;
   On(context, received.from, received.message);
 }
 
@@ -59,7 +68,7 @@ bool Node::Parts::IsHere(NodeContext& context, NodeRef from, const ShardRef& at,
       context.Send(from, message::StaleEpoch{shard_map.Find(at.shard)});
       return false;
     case Route::kLater:
-      kept.emplace_back(from, message);
+      if (kept.size() < kKeptMessagesMax) kept.emplace_back(from, message);
       return false;
   }
   return false;
@@ -80,22 +89,19 @@ void Node::Parts::On(NodeContext& context, NodeRef from,
 
 // --- Membership and epochs. -------------------------------------------------
 
-void Node::Parts::Hear(NodeContext& context, NodeRef,
+void Node::Parts::Hear(NodeContext& context, NodeRef from,
                        const message::MemberJoined& joined) {
-  if (joined.member.ref == config.self) return;
-  members[joined.member.ref.node] = joined.member;
-  context.out.push_back(command::LearnMember{joined.member});
-  directory.SetNodeCount(static_cast<std::uint32_t>(members.size()));
+  if (IsOrder(from)) Join(context, joined.member);
 }
 
-void Node::Parts::Hear(NodeContext& context, NodeRef,
+void Node::Parts::Hear(NodeContext& context, NodeRef from,
                        const message::MemberLost& lost) {
-  auto it = members.find(lost.member.node);
-  if (it == members.end() || it->second.ref != lost.member) return;
-  members.erase(it);
-  context.out.push_back(command::ForgetMember{lost.member});
-  directory.SetNodeCount(static_cast<std::uint32_t>(members.size()));
-  directory.OnNodeLost(context.now, lost.member, context.out);
+  if (!IsOrder(from)) return;
+  if (lost.member == config.self) {
+    On(context, event::Fenced{"the head has declared it dead"});
+  } else {
+    Lose(context, lost.member);
+  }
 }
 
 void Node::Parts::Hear(NodeContext& context, NodeRef from,
@@ -103,18 +109,21 @@ void Node::Parts::Hear(NodeContext& context, NodeRef from,
   if (head.has_value()) head->OnMemberGone(from, context.out);
 }
 
-void Node::Parts::Hear(NodeContext& context, NodeRef,
+void Node::Parts::Hear(NodeContext& context, NodeRef from,
                        const message::MapUpdate& update) {
-  Apply(context, update.assignments);
+  if (IsOrder(from)) Apply(context, update.assignments);
 }
 
 void Node::Parts::Hear(NodeContext& context, NodeRef,
                        const message::StaleEpoch& stale) {
+  // What this node is to host the head tells it, with all members.
+  if (stale.newer.host == config.self) return;
   Apply(context, {stale.newer});
 }
 
 void Node::Parts::Hear(NodeContext& context, NodeRef from,
                        const message::CloseShards& close) {
+  if (!IsOrder(from)) return;
   message::ShardsClosed closed;
   for (const ShardRef& at : close.shards) {
     const bool hosted = directory.HostedEpoch(at.shard) == at.epoch;
@@ -132,6 +141,18 @@ void Node::Parts::Hear(NodeContext& context, NodeRef from,
   if (head.has_value()) head->OnShardsClosed(from, closed, context.out);
 }
 
+void Node::Parts::Hear(NodeContext& context, NodeRef,
+                       const message::HoldingsAsk& ask) {
+  ShardSet known;
+  for (const ShardAssignment& shard : ask.shards) {
+    if (shard_map.Find(shard.at.shard) == shard) {
+      known.set(shard.at.shard.value());
+    }
+  }
+  if (known.any()) Report(context, known);
+  Apply(context, ask.shards);
+}
+
 // --- Answers to what this node has asked. -----------------------------------
 
 void Node::Parts::Hear(NodeContext& context, NodeRef,
@@ -147,6 +168,7 @@ void Node::Parts::Hear(NodeContext& context, NodeRef,
 void Node::Parts::Hear(NodeContext& context, NodeRef,
                        const message::Refusal& refusal) {
   objects.OnRefusal(context, refusal);
+  member.OnObjectGone(context, refusal.object);
 }
 
 void Node::Parts::Hear(NodeContext& context, NodeRef,
@@ -157,8 +179,16 @@ void Node::Parts::Hear(NodeContext& context, NodeRef,
   member.OnObjectHere(context, answer.object);
 }
 
+bool Node::Parts::Asked(RequestKind kind, RequestId id,
+                        const ObjectId& object) const {
+  const RequestTable::Request* request = requests.Find(id);
+  return request != nullptr && request->kind == kind &&
+         request->object == object;
+}
+
 void Node::Parts::Hear(NodeContext& context, NodeRef from,
                        const message::DeleteAnswer& answer) {
+  if (!Asked(RequestKind::kDelete, answer.request, answer.object)) return;
   requests.Answer(
       {.request = answer.request,
        .code = answer.code,
@@ -169,9 +199,13 @@ void Node::Parts::Hear(NodeContext& context, NodeRef from,
 
 void Node::Parts::Hear(NodeContext& context, NodeRef from,
                        const message::Drop& drop) {
+  if (context.IsOld(drop.at)) return;
   puts.OnDrop(context, drop);
   member.OnDrop(context, drop);
   objects.OnDrop(context, from, drop);
+  if (drop.code != absl::StatusCode::kAborted) {
+    member.OnObjectGone(context, drop.object);
+  }
 }
 
 void Node::Parts::Hear(NodeContext& context, NodeRef,
@@ -190,6 +224,9 @@ void Node::Parts::Hear(NodeContext& context, NodeRef,
 
 void Node::Parts::Hear(NodeContext& context, NodeRef from,
                        const message::ReduceAnswer& answer) {
+  // An earlier host's reduction starts again where its shard is now.
+  if (from != shard_map.FindFor(answer.target).host) return;
+  if (!Asked(RequestKind::kReduce, answer.request, answer.target)) return;
   reduces.erase(answer.request);
   requests.Answer({.request = answer.request,
                    .code = answer.code,
@@ -236,49 +273,91 @@ void Node::Parts::Hear(NodeContext& context, NodeRef from,
 
 void Node::Parts::Hear(NodeContext& context, NodeRef from,
                        const message::Assignment& assignment) {
+  if (context.IsOld(assignment.at)) return;
   member.OnAssignment(context, from, assignment);
 }
 
 void Node::Parts::Hear(NodeContext& context, NodeRef,
                        const message::Release& release) {
-  member.OnRelease(context, release.target);
+  member.OnRelease(context, release);
 }
 
 void Node::Parts::Apply(NodeContext& context,
                         const std::vector<ShardAssignment>& assignments) {
-  std::vector<ShardId> moved;
+  ShardSet moved;
+  ShardSet rebuilt;
   for (const ShardAssignment& assignment : assignments) {
-    const bool was_here =
-        shard_map.Find(assignment.at.shard).host == config.self;
+    const ShardRef& at = assignment.at;
+    const bool was_here = shard_map.Find(at.shard).host == config.self;
     if (!shard_map.Apply(assignment)) continue;
-    moved.push_back(assignment.at.shard);
+    moved.set(at.shard.value());
+    rebuilt.set(at.shard.value(), assignment.rebuilds);
     if (assignment.host == config.self) {
-      directory.Open(assignment.at);
+      if (assignment.rebuilds) {
+        directory.Rebuild(context.now, at, LivingMembers());
+      } else {
+        directory.Open(at);
+      }
     } else if (was_here) {
-      directory.CloseIfEmpty(assignment.at.shard);
+      directory.CloseIfEmpty(at.shard);
     }
   }
-  if (moved.empty()) return;
-  for (ShardId shard : moved) Resend(context, shard);
+  if (moved.none()) return;
+  if (rebuilt.any()) member.OnShardsLost(context, rebuilt);
+  // What is asked for comes before the report: that one may be the last.
+  Resend(context, moved);
+  Report(context, rebuilt);
   for (const auto& [from, message] : std::exchange(kept, {})) {
     On(context, from, message);
   }
 }
 
-void Node::Parts::Resend(NodeContext& context, ShardId shard) {
-  objects.Resend(context, shard);
-  puts.Resend(context, shard);
-  directory.OnShardMoved(shard, context.out);
+std::vector<NodeRef> Node::Parts::LivingMembers() const {
+  std::vector<NodeRef> living;
+  for (const auto& [id, known] : members) living.push_back(known.ref);
+  return living;
+}
+
+void Node::Parts::Report(NodeContext& context, const ShardSet& shards) {
+  HoldingsByShard holdings;
+  objects.AppendHoldings(shards, holdings);
+  puts.AppendHoldings(shards, holdings);
+  for (std::uint32_t i = 0; i < kShardCount; ++i) {
+    if (!shards.test(i)) continue;
+    const ShardAssignment& shard = shard_map.Find(ShardId(i));
+    const std::vector<message::Holding>& held = holdings[ShardId(i)];
+    std::size_t sent = 0;
+    do {
+      const std::size_t end = std::min(sent + kHoldingsPerMessage, held.size());
+      context.Send(shard.host,
+                   message::Holdings{
+                       .at = shard.at,
+                       .first = sent == 0,
+                       .last = end == held.size(),
+                       .entries = {held.begin() + sent, held.begin() + end}});
+      sent = end;
+    } while (sent < held.size());
+  }
+}
+
+void Node::Parts::Resend(NodeContext& context, const ShardSet& shards) {
+  objects.Resend(context, shards);
+  puts.Resend(context, shards);
+  for (std::uint32_t i = 0; i < kShardCount; ++i) {
+    if (shards.test(i)) directory.WatchAgain(ShardId(i), context.out);
+  }
   for (const auto& [id, request] : requests.all()) {
     if (request.kind == RequestKind::kDelete &&
-        request.object.shard() == shard) {
+        shards.test(request.object.shard().value())) {
       context.SendToShard(
           request.object,
           message::DeleteAsk{.object = request.object, .request = id});
     }
   }
   for (const auto& [id, ask] : reduces) {
-    if (ask.target.shard() == shard) context.SendToShard(ask.target, ask);
+    if (shards.test(ask.target.shard().value())) {
+      context.SendToShard(ask.target, ask);
+    }
   }
 }
 

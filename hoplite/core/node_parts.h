@@ -1,13 +1,15 @@
 // The inside of a Node: its machines, and how events and messages reach them.
 //
-// Private to node.cc and node_messages.cc.
+// Private to node.cc, node_members.cc and node_messages.cc.
 //
 // Thread safety: none; one thread at a time.
 
 #ifndef HOPLITE_CORE_NODE_PARTS_H_
 #define HOPLITE_CORE_NODE_PARTS_H_
 
+#include <deque>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,7 +44,12 @@ struct Node::Parts {
   void On(NodeContext& context, const event::RequestCancelled& cancelled);
   void On(NodeContext& context, const event::MessageReceived& received);
   void On(NodeContext& context, const event::PeerLost& lost);
+  void On(NodeContext& context, const event::PeerReturned& returned);
+  void On(NodeContext& context, const event::PeerDied& died);
   void On(NodeContext& context, const event::JoinRequested& join);
+  void On(NodeContext& context, const event::ReturnRequested& request);
+  void On(NodeContext& context, const event::HeadFound& found);
+  void On(NodeContext& context, const event::Fenced& fenced);
   void On(NodeContext& context, const event::LatencyMeasured& measured);
   void On(NodeContext& context, const event::BandwidthMeasured& measured);
   void On(NodeContext& context, const event::BufferCreated& created);
@@ -71,6 +78,8 @@ struct Node::Parts {
             const message::CloseShards& body);
   void Hear(NodeContext& context, NodeRef from,
             const message::ShardsClosed& body);
+  void Hear(NodeContext& context, NodeRef from,
+            const message::HoldingsAsk& body);
   void Hear(NodeContext& context, NodeRef from, const message::Grant& body);
   void Hear(NodeContext& context, NodeRef from,
             const message::GrantInline& body);
@@ -98,6 +107,15 @@ struct Node::Parts {
   void Hear(NodeContext& context, NodeRef from, const Body& body);
   void Apply(NodeContext& context,
              const std::vector<ShardAssignment>& assignments);
+  std::vector<NodeRef> LivingMembers() const;
+  // The head that this node follows, or none.
+  NodeRef Leader() const;
+  // True where an order comes from the head, or a later one; what an earlier
+  // head still says counts for nothing.
+  bool IsOrder(NodeRef from) const;
+  void SeekHead(NodeContext& context);
+  void Join(NodeContext& context, const Member& member);
+  void Lose(NodeContext& context, NodeRef member);
 
   // A message for a shard: true where it is hosted here under that epoch;
   // else the sender is told, or the message kept until the map comes.
@@ -105,9 +123,17 @@ struct Node::Parts {
   Route RouteOf(const ShardRef& at) const;
   bool IsHere(NodeContext& context, NodeRef from, const ShardRef& at,
               const Message& message);
-  // What waits for a shard's host to answer goes to its new host.
-  void Resend(NodeContext& context, ShardId shard);
+  // What waits for an answer of these shards' hosts is asked again.
+  void Resend(NodeContext& context, const ShardSet& shards);
+  // Tells these shards' hosts all that this node has of them.
+  void Report(NodeContext& context, const ShardSet& shards);
+  // Now and then, should both a message and the news of its loss be lost.
+  void Resync(NodeContext& context);
+  void ScheduleResync(absl::Time now);
 
+  // True for a client's call of this kind about the object: else an answer
+  // is late, or nobody's.
+  bool Asked(RequestKind kind, RequestId id, const ObjectId& object) const;
   void EndRequest(NodeContext& context, RequestId id, absl::StatusCode code,
                   std::string detail);
   // Whoever waits for room is to try again.
@@ -129,11 +155,18 @@ struct Node::Parts {
   ReduceMember member;
   ObjectDirectory directory;
   std::optional<Head> head;
+  bool head_away = false;
+  // Members of which the head that is sought has been told, whichever of the
+  // questions it answers.
+  std::set<NodeRef> told_of;
+  // Declared dead, oldest first; no such incarnation comes back.
+  std::deque<NodeRef> lost;
   // Reductions that clients of this node wait for.
   absl::btree_map<RequestId, message::ReduceAsk> reduces;
   // Messages that name an epoch not heard of yet.
   std::vector<std::pair<NodeRef, Message>> kept;
   absl::Time room_retry = absl::InfiniteFuture();
+  absl::Time resync = absl::InfiniteFuture();
   std::optional<absl::Duration> latency;
   std::optional<double> bytes_per_second;
   absl::Time last = absl::InfinitePast();

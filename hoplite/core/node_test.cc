@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "hoplite/core/testing/commands.h"
@@ -18,8 +20,10 @@ namespace {
 using testing::All;
 using testing::AllShardsOn;
 using testing::At;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using testing::Id;
+using testing::IdIn;
 using ::testing::IsEmpty;
 using testing::MemberOf;
 using testing::Only;
@@ -76,6 +80,15 @@ class NodeTest : public ::testing::Test {
   void Move(const ObjectId& object, std::uint64_t epoch, std::uint32_t host) {
     const ShardAssignment moved{.at = {object.shard(), Epoch(epoch)},
                                 .host = Ref(host)};
+    map_.Apply(moved);
+    Hear(1, message::MapUpdate{.assignments = {moved}});
+  }
+  // The host is dead, and what it knew is lost.
+  void Rebuild(const ObjectId& object, std::uint64_t epoch,
+               std::uint32_t host) {
+    const ShardAssignment moved{.at = {object.shard(), Epoch(epoch)},
+                                .host = Ref(host),
+                                .rebuilds = true};
     map_.Apply(moved);
     Hear(1, message::MapUpdate{.assignments = {moved}});
   }
@@ -310,6 +323,160 @@ TEST_F(NodeTest, AStaleEpochMovesTheShardToo) {
   EXPECT_THAT(Sent<message::Ask>(out_, Ref(1)), SizeIs(1));
 }
 
+// --- A shard's records that are made anew. ----------------------------------
+
+TEST_F(NodeTest, ANewHostIsToldWhatTheNodeHoldsAfterWhatItAsks) {
+  Get(1, kObject);
+  Grant(kObject);
+  Created();
+  Get(2, IdIn(kObject.shard().value(), 2));
+  Rebuild(kObject, 2, 1);
+  const auto holdings = OnlySent<message::Holdings>(out_, Ref(1));
+  ASSERT_TRUE(holdings.has_value());
+  EXPECT_EQ(holdings->at.epoch, Epoch(2));
+  EXPECT_TRUE(holdings->first && holdings->last);
+  ASSERT_THAT(holdings->entries, SizeIs(2));
+  const auto& entry = holdings->entries[holdings->entries[0].object != kObject];
+  EXPECT_EQ(entry.state, message::Holding::State::kFetching);
+  EXPECT_EQ(entry.generation, PutOf(2));
+  EXPECT_EQ(entry.server, Ref(2));
+  EXPECT_TRUE(entry.final);
+  EXPECT_THAT(All<command::CancelTransfer>(out_), IsEmpty());
+  const auto sends = All<command::Send>(out_);
+  EXPECT_TRUE(std::holds_alternative<message::Holdings>(sends.back().message));
+}
+
+TEST_F(NodeTest, APutUnderWayIsReported) {
+  Put(1, kObject);
+  Created();
+  Rebuild(kObject, 2, 1);
+  EXPECT_EQ(OnlySent<message::Holdings>(out_)->entries[0].state,
+            message::Holding::State::kPutting);
+  Hear(1,
+       message::PutAnswer{
+           .at = ShardOf(kObject), .object = kObject, .generation = last_put_});
+  Rebuild(kObject, 3, 2);
+  const auto holdings = OnlySent<message::Holdings>(out_);
+  EXPECT_EQ(holdings->entries[0].state, message::Holding::State::kProducing);
+  EXPECT_FALSE(holdings->entries[0].final);
+}
+
+TEST_F(NodeTest, AShardThatMovesEmptyIsToldNothing) {
+  Fetch(1, kObject);
+  Move(kObject, 2, 1);
+  EXPECT_THAT(out_, IsEmpty());
+}
+
+TEST_F(NodeTest, WhatAnEarlierHostSaidLateDoesNotCount) {
+  const BufferId buffer = Fetch(1, kObject);
+  Put(2, kObject);
+  Created();
+  const ShardRef before = ShardOf(kObject);
+  Rebuild(kObject, 2, 1);
+  Hear(2,
+       message::Drop{.at = before, .object = kObject, .generation = PutOf(2)});
+  Hear(2, message::EvictAnswer{.allowed = {{before, kObject, PutOf(2)}}});
+  Hear(2, message::PutAnswer{
+              .at = before, .object = kObject, .generation = last_put_});
+  Hear(2, message::Assignment{.at = before,
+                              .target = kObject,
+                              .output = testing::TargetNumber(1),
+                              .source = Id(2),
+                              .source_generation = PutOf(2)});
+  EXPECT_THAT(out_, IsEmpty());
+  Get(3, kObject);
+  EXPECT_EQ(Only<command::AnswerRequest>(out_)->buffer, buffer);
+}
+
+TEST_F(NodeTest, AnEarlierHostsFinalDoesNotCount) {
+  Get(1, kObject);
+  Hear(2, message::Grant{.at = ShardOf(kObject),
+                         .object = kObject,
+                         .ask = last_ask_,
+                         .generation = testing::TargetNumber(1),
+                         .size = kSize,
+                         .frame_bytes = 64,
+                         .server = Ref(2)});
+  Created();
+  Tell(event::TransferDone{last_transfer_});
+  const ShardRef before = ShardOf(kObject);
+  Rebuild(kObject, 2, 1);
+  Hear(2, message::Final{.at = before,
+                         .object = kObject,
+                         .generation = testing::TargetNumber(1)});
+  EXPECT_EQ(AnswerTo(1), std::nullopt);
+}
+
+TEST_F(NodeTest, AnEarlierHostsReductionDoesNotAnswer) {
+  Tell(event::ReduceRequested{.request = RequestId(1),
+                              .target = kObject,
+                              .sources = {Id(2)},
+                              .count = 1});
+  Rebuild(kObject, 2, 1);
+  const message::ReduceAnswer answer{
+      .target = kObject, .request = RequestId(1), .sources = {Id(2)}};
+  Hear(2, answer);
+  EXPECT_EQ(AnswerTo(1), std::nullopt);
+  Hear(1, answer);
+  EXPECT_EQ(AnswerTo(1), absl::StatusCode::kOk);
+}
+
+TEST_F(NodeTest, AHostIsMadeSoByTheHeadOnly) {
+  Hear(2, message::StaleEpoch{
+              {{kObject.shard(), Epoch(2)}, Ref(kSelf), /*rebuilds=*/true}});
+  EXPECT_EQ(node_.Status().shards[kObject.shard().value()].host, Ref(2));
+}
+
+TEST_F(NodeTest, ANewHostHearsEveryMemberBeforeItAcceptsAPut) {
+  Rebuild(kObject, 2, kSelf);
+  Put(1, kObject);
+  Created();
+  Hear(kSelf, *OnlySent<message::PutBegun>(out_));
+  const auto report = [&](std::uint32_t node) {
+    Hear(node, message::Holdings{
+                   .at = ShardOf(kObject), .first = true, .last = true});
+  };
+  report(1);
+  report(2);
+  EXPECT_THAT(Sent<message::PutAnswer>(out_), IsEmpty());
+  PassTime(kHoldingsRetry);
+  EXPECT_THAT(Sent<message::HoldingsAsk>(out_, Ref(kSelf)), SizeIs(1));
+}
+
+TEST_F(NodeTest, WhoIsAskedForItsHoldingsTellsThem) {
+  Fetch(1, kObject);
+  Hear(2, message::HoldingsAsk{.shards = {map_.FindFor(kObject)}});
+  EXPECT_THAT(OnlySent<message::Holdings>(out_, Ref(2))->entries, SizeIs(1));
+  // It has not heard yet that the shard has moved.
+  const ShardAssignment moved{{kObject.shard(), Epoch(2)}, Ref(1), true};
+  Hear(1, message::HoldingsAsk{.shards = {moved}});
+  EXPECT_EQ(OnlySent<message::Holdings>(out_, Ref(1))->at.epoch, Epoch(2));
+}
+
+TEST_F(NodeTest, APeerThatReturnsIsAskedAndToldAgain) {
+  Fetch(1, Id(2));
+  Get(2, kObject);
+  Tell(event::PeerLost{Ref(2)});
+  EXPECT_THAT(out_, IsEmpty());
+  Tell(event::PeerReturned{Ref(2)});
+  EXPECT_THAT(Sent<message::Ask>(out_, Ref(2)), SizeIs(1));
+  const auto holdings = Sent<message::Holdings>(out_, Ref(2));
+  EXPECT_THAT(holdings, SizeIs(kShardCount));
+  Tell(event::PeerReturned{Ref(1)});
+  EXPECT_THAT(Sent<message::Holdings>(out_, Ref(1)), IsEmpty())
+      << "it hosts nothing";
+}
+
+TEST_F(NodeTest, WhatIsUnansweredIsAskedAgainNowAndThen) {
+  Get(1, kObject);
+  const AskNumber ask = last_ask_;
+  EXPECT_EQ(node_.NextTimeout(), now_ + kResync);
+  for (int i = 0; i < 2; ++i) {
+    PassTime(kResync);
+    EXPECT_EQ(OnlySent<message::Ask>(out_)->ask, ask);
+  }
+}
+
 TEST_F(NodeTest, ARequestWhoseHostIsLostEndsAtItsDeadline) {
   Get(1, kObject, At(5));
   Hear(1, message::MemberLost{Ref(2)});
@@ -380,6 +547,187 @@ TEST_F(NodeTest, OnlyTheHeadAdmits) {
   EXPECT_THAT(out_, IsEmpty()) << "a suspicion is no verdict";
   Hear(2, message::Leave{});
   EXPECT_THAT(out_, IsEmpty());
+}
+
+// --- The head, away and back. -----------------------------------------------
+
+constexpr Incarnation kNextHead(std::uint64_t{1} << kHeadNumberShift | 1);
+
+TEST_F(NodeTest, AHeadThatIsLostIsSought) {
+  Hear(1, message::MemberLost{Ref(2)});
+  Tell(event::PeerLost{Ref(1)});
+  const auto seek = Only<command::SeekHead>(out_);
+  ASSERT_TRUE(seek.has_value());
+  EXPECT_EQ(seek->head_address, "node-1:1");
+  EXPECT_EQ(seek->view.self, MemberOf(kSelf));
+  EXPECT_EQ(seek->view.members,
+            (std::vector<Member>{MemberOf(1), MemberOf(kSelf)}));
+  EXPECT_EQ(seek->view.lost, std::vector<NodeRef>{Ref(2)});
+  EXPECT_EQ(seek->view.shard_map, map_);
+}
+
+TEST_F(NodeTest, WhatEndsWhileTheHeadIsAwaySaysSo) {
+  Get(1, kObject, At(5));
+  Tell(event::PeerLost{Ref(1)});
+  PassTime(absl::Seconds(5));
+  EXPECT_EQ(AnswerTo(1), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(All<command::AnswerRequest>(out_)[0].detail,
+              HasSubstr("the head is away"));
+}
+
+TEST_F(NodeTest, AHeadThatIsBackIsFollowed) {
+  Get(1, kObject);
+  Tell(event::PeerLost{Ref(1)});
+  Member head = MemberOf(1);
+  head.ref.incarnation = kNextHead;
+  ShardMap map = map_;
+  map.Apply({.at = {kObject.shard(), Epoch(9)}, .host = Ref(kSelf)});
+  Tell(event::HeadFound{.members = {head, MemberOf(kSelf), MemberOf(8)},
+                        .shard_map = map});
+  EXPECT_EQ(node_.Status().members,
+            (std::vector<Member>{head, MemberOf(kSelf), MemberOf(8)}));
+  EXPECT_THAT(All<command::ForgetMember>(out_), SizeIs(2)) << "1 and 2";
+  EXPECT_THAT(All<command::LearnMember>(out_), SizeIs(2)) << "1 and 8";
+  EXPECT_THAT(Sent<message::Ask>(out_, Ref(kSelf)), SizeIs(1)) << "the new map";
+}
+
+// Seen in seed 5461: a member asked a new head, then heard of a joiner by last
+// words of the head before, and then the answer, which does not know of the
+// joiner. It took that for a verdict, and had lost the joiner for ever.
+TEST_F(NodeTest, WhomTheHeadWasNotToldOfItHasNotDeclaredDead) {
+  Tell(event::PeerLost{Ref(1)});
+  Hear(1, message::MemberJoined{MemberOf(9)});
+  Member head = MemberOf(1);
+  head.ref.incarnation = kNextHead;
+  const std::vector<Member> answer = {head, MemberOf(2), MemberOf(kSelf)};
+  Tell(event::HeadFound{.members = answer, .shard_map = map_});
+  EXPECT_EQ(node_.Status().members.size(), 4u);
+  EXPECT_EQ(Only<command::ForgetMember>(out_)->member, Ref(1));
+  EXPECT_THAT(Only<command::SeekHead>(out_)->view.members,
+              Contains(MemberOf(9)))
+      << "now it is told";
+  Tell(event::HeadFound{.members = answer, .shard_map = map_});
+  EXPECT_EQ(Only<command::ForgetMember>(out_)->member, Ref(9))
+      << "and knows that it is dead";
+  EXPECT_EQ(Only<command::SeekHead>(out_), std::nullopt);
+}
+
+// Seen in seeds 729 and 10768: a member that had lost its stream found its head
+// at once, and the head, which had yet to notice, told it of members and shards
+// on the old stream.
+TEST_F(NodeTest, AHeadWhoseStreamStandsAgainIsAskedOnceMore) {
+  Tell(event::PeerLost{Ref(1)});
+  Tell(event::HeadFound{.members = {MemberOf(1), MemberOf(2), MemberOf(kSelf)},
+                        .shard_map = map_});
+  Tell(event::PeerReturned{Ref(1)});
+  EXPECT_TRUE(Only<command::SeekHead>(out_).has_value());
+  Tell(event::PeerReturned{Ref(2)});
+  EXPECT_FALSE(Only<command::SeekHead>(out_).has_value()) << "no head";
+}
+
+// The driver may have asked with an earlier view when it is told a later one.
+TEST_F(NodeTest, AnAnswerMayBeToTheEarlierOfTwoQuestions) {
+  Tell(event::PeerLost{Ref(1)});
+  Hear(1, message::MemberJoined{MemberOf(9)});
+  Tell(event::PeerLost{Ref(1)});
+  Tell(event::HeadFound{.members = {MemberOf(1), MemberOf(2), MemberOf(kSelf)},
+                        .shard_map = map_});
+  EXPECT_EQ(node_.Status().members.size(), 4u);
+}
+
+TEST_F(NodeTest, AnEarlierHeadIsObeyedNoMore) {
+  Member head = MemberOf(1);
+  head.ref.incarnation = kNextHead;
+  Tell(event::HeadFound{.members = {head, MemberOf(2), MemberOf(kSelf)},
+                        .shard_map = map_});
+  Hear(1, message::MemberLost{Ref(2)});
+  EXPECT_THAT(out_, IsEmpty());
+  Hear(1, message::MemberJoined{MemberOf(9)});
+  EXPECT_THAT(out_, IsEmpty());
+  Hear(1, message::MapUpdate{
+              {{.at = {ShardId(1), Epoch(9)}, .host = Ref(kSelf)}}});
+  EXPECT_THAT(out_, IsEmpty());
+  Hear(1, message::CloseShards{{{ShardId(1), Epoch(1)}}});
+  EXPECT_THAT(out_, IsEmpty());
+  EXPECT_THAT(node_.Status().members, SizeIs(3));
+}
+
+TEST_F(NodeTest, WhatTheHeadHasNotHeardItIsTold) {
+  Move(kObject, 2, 1);
+  Tell(event::HeadFound{.members = {MemberOf(1), MemberOf(2), MemberOf(kSelf)},
+                        .shard_map = AllShardsOn(Ref(2))});
+  EXPECT_EQ(Only<command::SeekHead>(out_)->view.shard_map, map_);
+}
+
+TEST_F(HostNodeTest, AShardThatWasGivenUpInVainIsOfferedAgain) {
+  Hear(1, message::CloseShards{.shards = {ShardOf(kObject)}});
+  Member head = MemberOf(1);
+  head.ref.incarnation = kNextHead;
+  Tell(event::HeadFound{.members = {head, MemberOf(2), MemberOf(kSelf)},
+                        .shard_map = map_});
+  EXPECT_EQ(OnlySent<message::ShardsClosed>(out_, head.ref)->shards,
+            (std::vector<ShardRef>{ShardOf(kObject)}));
+}
+
+TEST_F(NodeTest, OrdersOfALaterHeadCountBeforeItIsFound) {
+  const NodeRef later{kHeadNode, kNextHead};
+  Tell(event::MessageReceived{later, message::MemberLost{Ref(2)}});
+  EXPECT_EQ(Only<command::ForgetMember>(out_)->member, Ref(2));
+}
+
+TEST_F(NodeTest, OnlyTheHeadSaysWhoIsAMember) {
+  Hear(2, message::MemberLost{Ref(1)});
+  EXPECT_THAT(out_, IsEmpty());
+  Hear(2, message::MemberJoined{MemberOf(9)});
+  EXPECT_THAT(out_, IsEmpty());
+}
+
+TEST_F(NodeTest, NobodyComesBackFromTheDead) {
+  Hear(1, message::MemberLost{Ref(2)});
+  Hear(1, message::MemberJoined{MemberOf(2)});
+  EXPECT_THAT(out_, IsEmpty());
+  Tell(event::HeadFound{.members = {MemberOf(1), MemberOf(2), MemberOf(kSelf)},
+                        .shard_map = map_});
+  EXPECT_THAT(node_.Status().members, SizeIs(2));
+}
+
+TEST_F(NodeTest, WhoeverIsFencedEndsAllAndBeginsAnew) {
+  Get(1, kObject);
+  Put(2, Id(2));
+  Tell(event::Fenced{"it was silent"});
+  EXPECT_EQ(AnswerTo(1), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(AnswerTo(2), absl::StatusCode::kUnavailable);
+  const auto end = Only<command::EndLife>(out_);
+  ASSERT_TRUE(end.has_value());
+  EXPECT_THAT(end->reason, HasSubstr("it was silent"));
+}
+
+// Symptom (seeds 1832, 3701): members knew of a node without a number. Cause: a
+// stopped node heard of its own death when it woke, struck itself from its
+// members, and asked to be taken back as nobody.
+TEST_F(NodeTest, ItsOwnVerdictIsTheEndToo) {
+  Get(1, kObject);
+  Hear(1, message::MemberLost{Ref(kSelf)});
+  EXPECT_EQ(AnswerTo(1), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(Only<command::EndLife>(out_).has_value());
+}
+
+TEST_F(NodeTest, WhatAPeerThatReturnsHostsIsAskedAgain) {
+  Get(1, kObject);
+  Tell(event::PeerReturned{Ref(2)});
+  EXPECT_THAT(Sent<message::Ask>(out_, Ref(2)), SizeIs(1));
+}
+
+TEST(HeadNodeTest, OnlyADeathIsAVerdict) {
+  Node head({.self = Ref(1),
+             .is_head = true,
+             .members = {MemberOf(1), MemberOf(2)},
+             .shard_map = AllShardsOn(Ref(2))});
+  Commands out;
+  head.Handle(At(0), event::PeerLost{Ref(2)}, out);
+  EXPECT_THAT(out, IsEmpty()) << "a suspicion is no verdict";
+  head.Handle(At(0), event::PeerDied{Ref(2)}, out);
+  EXPECT_EQ(OnlySent<message::MemberLost>(out, Ref(1))->member, Ref(2));
 }
 
 TEST(HeadNodeTest, TheHeadAdmitsAndGivesItsShardsAway) {
@@ -542,14 +890,17 @@ TEST_F(NodeTest, AnAssignmentMayComeBeforeThePutIsAccepted) {
   Put(1, kObject);
   Created();
   const BufferId source = last_buffer_;
-  Hear(1, message::Assignment{.at = ShardOf(Id(9)),
-                              .target = Id(9),
-                              .output = testing::TargetNumber(1),
-                              .source = kObject,
-                              .source_generation = last_put_,
-                              .inputs = {{.position = 1, .member = Ref(2)}},
-                              .size = kSize,
-                              .root = true});
+  Hear(1,
+       message::Assignment{.at = ShardOf(Id(9)),
+                           .target = Id(9),
+                           .output = testing::TargetNumber(1),
+                           .source = kObject,
+                           .source_generation = last_put_,
+                           .inputs = {{.position = 1,
+                                       .generation = testing::TargetNumber(2),
+                                       .member = Ref(2)}},
+                           .size = kSize,
+                           .root = true});
   EXPECT_THAT(All<command::CreateBuffer>(out_), IsEmpty());
   Hear(2,
        message::PutAnswer{
@@ -592,6 +943,9 @@ TEST_F(NodeTest, NonsenseIsNotMeasured) {
   EXPECT_EQ(node_.Status().bytes_per_second, kBandwidthUntilMeasured);
   Tell(event::BandwidthMeasured{-5});
   EXPECT_GT(node_.Status().bytes_per_second, 0);
+  // Seen: from then on the frames of an object of no bytes were of NaN bytes.
+  Tell(event::BandwidthMeasured{std::numeric_limits<double>::infinity()});
+  EXPECT_EQ(node_.Status().bytes_per_second, kBandwidthUntilMeasured);
 }
 
 TEST_F(NodeTest, StatusTellsWhatTheNodeHolds) {

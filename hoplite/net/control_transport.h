@@ -1,10 +1,13 @@
 // Carries control messages between nodes, in order, in batches.
 //
 // A node keeps one stream to the head and, from first use, one to each node
-// that it sends to. Each direction between two nodes stays on one stream until
-// that breaks, so the messages of one sender to one receiver arrive in order
-// and at most once. What is lost with a broken stream is sent again by the
-// core, not here.
+// that it sends to. A stream that has broken (PeerLost) is made anew at once:
+// that the peer stands (PeerReturned), that it is dead, because nobody answers
+// at its address or another life of it does (PeerDied), or nothing is found
+// out, and it is tried again when something is sent. Each direction between two
+// nodes stays on one stream until that breaks, so the messages of one sender to
+// one receiver arrive in order and at most once. What is lost with a broken
+// stream is sent again by the core, not here.
 //
 // Not responsible for: what messages mean; bytes of objects (data_plane.h).
 // Thread safety: thread-safe. Callbacks come from the transport's own threads,
@@ -34,7 +37,8 @@ struct Welcome {
 
 class ControlTransport {
  public:
-  // MessageReceived, PeerLost, JoinRequested, LatencyMeasured.
+  // MessageReceived, PeerLost, PeerReturned, PeerDied, JoinRequested,
+  // ReturnRequested, LatencyMeasured.
   using EventSink = std::function<void(Event)>;
 
   // Stops as Shutdown does.
@@ -51,12 +55,22 @@ class ControlTransport {
                                        absl::string_view data_address,
                                        absl::Time deadline) = 0;
 
+  // Asks the head at `head_address` to go on with this node, a member that has
+  // lost sight of it; blocks.
+  // Errors: as of Join, and kAborted, with the head's reason: this incarnation
+  // is over. After all others it is worth another try.
+  virtual absl::StatusOr<Welcome> Return(absl::string_view head_address,
+                                         const ClusterView& view,
+                                         absl::Time deadline) = 0;
+
   // Gives this node its identity, and the sink for all that arrives. Nothing
   // but joins is sent or taken before. REQUIRES: called once.
   virtual void Start(ClusterId cluster, NodeRef self, EventSink sink) = 0;
 
-  // Answers a JoinRequested by its token.
+  // Answers a JoinRequested or a ReturnRequested by its token.
   virtual void Admit(std::uint64_t token, const Welcome& welcome) = 0;
+  // Answers a ReturnRequested: the caller's Return ends with kAborted.
+  virtual void RefuseReturn(std::uint64_t token, absl::string_view reason) = 0;
 
   // From now on the member is reached at its address. What was sent to it
   // before it was known goes out now.

@@ -12,6 +12,7 @@
 
 #include "gtest/gtest.h"
 #include "hoplite/core/config.h"
+#include "hoplite/core/membership/cluster_view.h"
 #include "hoplite/net/control_transport.h"
 #include "hoplite/net/control_transport_testing.h"
 #include "hoplite/net/grpc_control.h"
@@ -24,7 +25,8 @@ constexpr ClusterId kCluster(0xc1);
 constexpr ClusterId kOtherCluster(0xc2);
 
 using TransportPtr = std::unique_ptr<ControlTransport>;
-using Listener = std::function<TransportPtr()>;
+// Listens at this address, or, where it is empty, at one of its own.
+using Listener = std::function<TransportPtr(const std::string& address)>;
 
 struct Kind {
   std::string name;
@@ -33,8 +35,9 @@ struct Kind {
 };
 
 Listener GrpcNetwork(const std::string& listen) {
-  return [listen]() -> TransportPtr {
-    auto transport = GrpcControl::Listen({.listen = listen, .advertise = ""});
+  return [listen](const std::string& address) -> TransportPtr {
+    auto transport = GrpcControl::Listen(
+        {.listen = address.empty() ? listen : address, .advertise = ""});
     if (transport.ok()) return *std::move(transport);
     ADD_FAILURE() << transport.status();
     return nullptr;
@@ -42,12 +45,16 @@ Listener GrpcNetwork(const std::string& listen) {
 }
 
 Listener InProcess() {
-  return [network = InProcessNetwork::Create()] { return network->Listen(); };
+  return [network = InProcessNetwork::Create()](const std::string& address) {
+    return address.empty() ? network->Listen() : network->ListenAt(address);
+  };
 }
 
 class ControlTransportTest : public testing::TestWithParam<Kind> {
  protected:
-  TransportPtr Listen() { return listen_(); }
+  TransportPtr Listen(const std::string& address = "") {
+    return listen_(address);
+  }
   TestNode StartedNode(std::uint32_t node, std::uint64_t incarnation = 1) {
     return StartNode(Listen(), kCluster, Node(node, incarnation));
   }
@@ -364,6 +371,89 @@ TEST_P(ControlTransportTest, AnUnreachablePeerIsLost) {
   // And again, after a pause, for what is sent then.
   node->Send(Node(2, 2), Numbered(2));
   EXPECT_EQ(node.inbox->Next<event::PeerLost>().peer, Node(2, 2));
+}
+
+TEST_P(ControlTransportTest, WhereNobodyAnswersAnyMoreThePeerIsDead) {
+  TestNode first = StartedNode(1);
+  TestNode second = StartedNode(2);
+  first->Learn(second.member);
+  first->Send(second.ref(), Numbered(1));
+  second.inbox->NextMessage();
+  second.transport.reset();
+  EXPECT_EQ(first.inbox->Next<event::PeerLost>().peer, second.ref());
+  EXPECT_EQ(first.inbox->Next<event::PeerDied>().peer, second.ref());
+}
+
+TEST_P(ControlTransportTest, WhereAnotherLifeAnswersTheEarlierOneIsDead) {
+  TestNode first = StartedNode(1);
+  TestNode second = StartedNode(2, 6);
+  const std::string address = second->address();
+  first->Learn(second.member);
+  first->Send(second.ref(), Numbered(1));
+  second.inbox->NextMessage();
+  second.transport.reset();
+  TestNode next = StartNode(Listen(address), kCluster, Node(2, 7));
+  EXPECT_EQ(first.inbox->Next<event::PeerDied>().peer, Node(2, 6));
+  first->Learn(next.member);
+  first->Send(next.ref(), Numbered(2));
+  EXPECT_EQ(NumberOf(next.inbox->NextMessage()), 2);
+}
+
+TEST_P(ControlTransportTest, AMemberThatIsForgottenIsNotDead) {
+  TestNode head = StartedNode(1);
+  TestNode member = StartedNode(2);
+  member->Learn(head.member);
+  member->Send(head.ref(), Numbered(1));
+  head.inbox->NextMessage();
+  head->Forget(member.ref());
+  EXPECT_EQ(member.inbox->Next<event::PeerLost>().peer, head.ref());
+  EXPECT_FALSE(member.inbox->Has<event::PeerDied>());
+}
+
+// What a member of 1 and these knows.
+ClusterView ViewOf(const TestNode& head, const TestNode& member) {
+  ClusterView view{.cluster = kCluster,
+                   .self = member.member,
+                   .members = {head.member, member.member},
+                   .lost = {Node(9, 9)},
+                   .shard_map = {}};
+  view.shard_map.Apply(
+      {.at = {.shard = ShardId(7), .epoch = Epoch(3)}, .host = member.ref()});
+  return view;
+}
+
+TEST_P(ControlTransportTest, AMemberThatReturnsIsTakenBack) {
+  TestNode head = StartedNode(1);
+  TestNode member = StartedNode(2);
+  const ClusterView view = ViewOf(head, member);
+  const Welcome sent{.cluster = kCluster,
+                     .self = member.member,
+                     .members = {head.member, member.member},
+                     .shard_map = view.shard_map};
+  std::thread admitting([&] {
+    const auto request = head.inbox->Next<event::ReturnRequested>();
+    EXPECT_EQ(request.view, view);
+    head->Admit(request.token, sent);
+  });
+  const auto welcome = member->Return(head->address(), view, TestDeadline());
+  admitting.join();
+  ASSERT_TRUE(welcome.ok()) << welcome.status();
+  EXPECT_EQ(welcome->members, sent.members);
+  EXPECT_EQ(welcome->shard_map, sent.shard_map);
+}
+
+TEST_P(ControlTransportTest, AMemberThatIsNoneHearsWhy) {
+  TestNode head = StartedNode(1);
+  TestNode member = StartedNode(2);
+  std::thread refusing([&] {
+    const auto request = head.inbox->Next<event::ReturnRequested>();
+    head->RefuseReturn(request.token, "it was silent");
+  });
+  const auto welcome =
+      member->Return(head->address(), ViewOf(head, member), TestDeadline());
+  refusing.join();
+  EXPECT_EQ(welcome.status().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(welcome.status().message(), "it was silent");
 }
 
 TEST_P(ControlTransportTest, AMessageIsNotTakenForAnotherLifeOfTheNode) {

@@ -68,6 +68,9 @@ class DataPlane {
   virtual void CancelFold(FoldId fold) = 0;
 
   virtual DataPlaneCounters counters() const = 0;
+  // Why this peer was last not reached, or broke off, and at which address; for
+  // people. Empty: nobody has called it since it was reached.
+  virtual std::string TroubleWith(NodeRef peer) const = 0;
 
   // Ends every order and connection; no event comes after it has returned.
   // Bounded: at most a second.

@@ -67,6 +67,38 @@ class RawSocket {
   bool connected_ = false;
 };
 
+// A port at which somebody listens who resets the first that connects.
+class ResettingPort {
+ public:
+  ResettingPort() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in local{};
+    local.sin_family = AF_INET;
+    local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(local);
+    auto* const address = reinterpret_cast<sockaddr*>(&local);
+    EXPECT_EQ(::bind(socket_, address, size), 0);
+    EXPECT_EQ(::listen(socket_, 1), 0);
+    EXPECT_EQ(::getsockname(socket_, address, &size), 0);
+    port_ = ntohs(local.sin_port);
+  }
+  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+  // Waits for it; afterwards nobody listens.
+  void ResetOne() {
+    const int connection = ::accept(socket_, nullptr, nullptr);
+    EXPECT_GE(connection, 0);
+    const linger reset{.l_onoff = 1, .l_linger = 0};
+    EXPECT_EQ(
+        ::setsockopt(connection, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)),
+        0);
+    ::close(socket_);
+    ::close(connection);
+  }
+
+ private:
+  const int socket_;
+  int port_ = 0;
+};
+
 // A stream to a transport whose other end says what a test wants.
 class RawStream {
  public:
@@ -85,6 +117,10 @@ class RawStream {
   }
   void Write(const wire::Batch& batch) { stream_->Write(batch); }
   bool Read(wire::Batch& batch) { return stream_->Read(&batch); }
+  void Break() {
+    context_.TryCancel();
+    AwaitEnd();
+  }
   // How the peer ends the stream.
   grpc::Status AwaitEnd() {
     wire::Batch batch;
@@ -248,19 +284,39 @@ TEST(GrpcControlTest, AMessageThatIsNotValidEndsItsStreamAndSaysWhy) {
   ExpectAlive(node);
 }
 
+// A killed process was missed for as long as a silent one: its streams were
+// gone before its port, so the head's new attempt was reset and not refused,
+// and no other followed.
+TEST(GrpcControlTest, WhoResetsANewStreamIsAskedAgainWhetherHeLives) {
+  TestNode node = StartNode(Listen(), kCluster, Node(1, 1));
+  const NodeRef peer = Node(2, 2);
+  ResettingPort port;
+  node->Learn({.ref = peer, .control_address = port.address()});
+  RawStream stream(node->address());
+  stream.Write(RawStream::Hello(peer, node.ref()));
+  wire::Batch taken;
+  ASSERT_TRUE(stream.Read(taken));
+  stream.Break();
+  port.ResetOne();
+  EXPECT_EQ(node.inbox->Next<event::PeerDied>().peer, peer);
+}
+
 TEST(GrpcControlTest, AStreamIsRefusedWithTheReason) {
   TestNode node = StartNode(Listen(), kCluster, Node(1, 1));
   node->Forget(Node(3, 3));
   struct Case {
     wire::Batch first;
     std::string reason;
+    grpc::StatusCode code = grpc::StatusCode::FAILED_PRECONDITION;
   };
+  // Whom the caller means is not here: to him that one is dead.
+  constexpr auto kDead = grpc::StatusCode::NOT_FOUND;
   std::vector<Case> cases = {
       {wire::Batch(), "no hello"},
       {RawStream::Hello(Node(2, 2), node.ref()), "protocol version"},
-      {RawStream::Hello(Node(2, 2), node.ref()), "cluster"},
+      {RawStream::Hello(Node(2, 2), node.ref()), "cluster", kDead},
       {RawStream::Hello(Node(3, 3), node.ref()), "no longer a member"},
-      {RawStream::Hello(Node(2, 2), Node(1, 9)), "not the node"},
+      {RawStream::Hello(Node(2, 2), Node(1, 9)), "not the node", kDead},
       {RawStream::Hello(NodeRef(), node.ref()), "no node"},
   };
   cases[1].first.mutable_hello()->set_protocol_version(99);
@@ -270,7 +326,7 @@ TEST(GrpcControlTest, AStreamIsRefusedWithTheReason) {
     RawStream stream(node->address());
     stream.Write(one.first);
     const grpc::Status status = stream.AwaitEnd();
-    EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_EQ(status.error_code(), one.code);
     EXPECT_NE(status.error_message().find(one.reason), std::string::npos)
         << status.error_message();
   }

@@ -10,8 +10,6 @@
 namespace hoplite {
 namespace {
 
-constexpr NodeId kHead(1);
-
 absl::Status JoinError(const HostPort& head, const grpc::Status& status) {
   const std::string address = head.ToString();
   switch (status.error_code()) {
@@ -25,6 +23,8 @@ absl::Status JoinError(const HostPort& head, const grpc::Status& status) {
     case grpc::StatusCode::CANCELLED:
       return absl::CancelledError(absl::StrFormat(
           "the join at %s was cancelled: this node shuts down", address));
+    case grpc::StatusCode::ABORTED:
+      return absl::AbortedError(status.error_message());
     case grpc::StatusCode::FAILED_PRECONDITION:
       return absl::FailedPreconditionError(absl::StrFormat(
           "cannot join at %s: %s", address, status.error_message()));
@@ -66,6 +66,16 @@ absl::StatusOr<wire::JoinReply> EncodeWelcome(const Welcome& welcome) {
   return reply;
 }
 
+absl::StatusOr<Welcome> Call(const HostPort& head,
+                             const wire::JoinRequest& request,
+                             grpc::ClientContext& context) {
+  wire::JoinReply reply;
+  const grpc::Status status = wire::Control::NewStub(MakeChannel(head))
+                                  ->Join(&context, request, &reply);
+  if (!status.ok()) return JoinError(head, status);
+  return DecodeWelcome(reply);
+}
+
 }  // namespace
 
 absl::StatusOr<Welcome> CallJoin(const HostPort& head,
@@ -76,11 +86,18 @@ absl::StatusOr<Welcome> CallJoin(const HostPort& head,
   request.set_protocol_version(wire::kProtocolVersion);
   request.set_control_address(control_address);
   request.set_data_address(data_address);
-  wire::JoinReply reply;
-  const grpc::Status status = wire::Control::NewStub(MakeChannel(head))
-                                  ->Join(&context, request, &reply);
-  if (!status.ok()) return JoinError(head, status);
-  return DecodeWelcome(reply);
+  return Call(head, request, context);
+}
+
+absl::StatusOr<Welcome> CallReturn(const HostPort& head,
+                                   const ClusterView& view,
+                                   grpc::ClientContext& context) {
+  wire::JoinRequest request;
+  request.set_protocol_version(wire::kProtocolVersion);
+  request.set_control_address(view.self.control_address);
+  request.set_data_address(view.self.data_address);
+  HOPLITE_ASSIGN_OR_RETURN(*request.mutable_view(), wire::EncodeView(view));
+  return Call(head, request, context);
 }
 
 JoinDesk::JoinDesk(wire::Control::AsyncService* service,
@@ -91,33 +108,46 @@ JoinDesk::JoinDesk(wire::Control::AsyncService* service,
 }
 
 void JoinDesk::Start(NodeRef self, Notify notify) {
-  std::vector<event::JoinRequested> requests;
+  std::vector<Event> requests;
   {
     MutexLock lock(mutex_);
     self_ = self;
     notify_ = notify;
     for (Call* call : early_) {
-      event::JoinRequested request;
-      if (Consider(call, request)) requests.push_back(std::move(request));
+      std::optional<Event> request = Consider(call);
+      if (request.has_value()) requests.push_back(*std::move(request));
     }
     early_.clear();
   }
-  for (event::JoinRequested& request : requests) notify(std::move(request));
+  for (Event& request : requests) notify(std::move(request));
 }
 
 void JoinDesk::Admit(std::uint64_t token, const Welcome& welcome) {
   const absl::StatusOr<wire::JoinReply> reply = EncodeWelcome(welcome);
   MutexLock lock(mutex_);
-  const auto found = waiting_.find(token);
-  if (found == waiting_.end()) return;
-  Call* const call = found->second;
-  waiting_.erase(found);
+  Call* const call = Take(token);
+  if (call == nullptr) return;
   if (!reply.ok()) {
     Refuse(call, grpc::StatusCode::INTERNAL,
            std::string(reply.status().message()));
     return;
   }
   call->writer.Finish(*reply, grpc::Status::OK, call->finished.Tag());
+}
+
+void JoinDesk::RefuseReturn(std::uint64_t token, absl::string_view reason) {
+  MutexLock lock(mutex_);
+  Call* const call = Take(token);
+  if (call == nullptr) return;
+  Refuse(call, grpc::StatusCode::ABORTED, std::string(reason));
+}
+
+JoinDesk::Call* JoinDesk::Take(std::uint64_t token) {
+  const auto found = waiting_.find(token);
+  if (found == waiting_.end()) return nullptr;
+  Call* const call = found->second;
+  waiting_.erase(found);
+  return call;
 }
 
 void JoinDesk::BeginClose() {
@@ -151,7 +181,7 @@ void JoinDesk::HandleArrived(Call* call, bool ok) {
     HandleFinished(call);
     return;
   }
-  event::JoinRequested request;
+  std::optional<Event> request;
   Notify notify;
   {
     MutexLock lock(mutex_);
@@ -164,10 +194,11 @@ void JoinDesk::HandleArrived(Call* call, bool ok) {
       early_.push_back(call);
       return;
     }
-    if (!Consider(call, request)) return;
+    request = Consider(call);
+    if (!request.has_value()) return;
     notify = notify_;
   }
-  notify(std::move(request));
+  notify(*std::move(request));
 }
 
 void JoinDesk::HandleFinished(Call* call) {
@@ -176,13 +207,13 @@ void JoinDesk::HandleFinished(Call* call) {
   gone_.NotifyAll();
 }
 
-bool JoinDesk::Consider(Call* call, event::JoinRequested& request) {
-  if (self_.node != kHead) {
+std::optional<Event> JoinDesk::Consider(Call* call) {
+  if (self_.node != kHeadNode) {
     Refuse(call, grpc::StatusCode::FAILED_PRECONDITION,
            absl::StrFormat("%s is not the head of its cluster; join at the "
                            "head's address",
                            ToString(self_.node)));
-    return false;
+    return std::nullopt;
   }
   const std::uint32_t version = call->request.protocol_version();
   if (version != wire::kProtocolVersion) {
@@ -190,7 +221,7 @@ bool JoinDesk::Consider(Call* call, event::JoinRequested& request) {
            absl::StrFormat("the head speaks protocol version %d and the "
                            "caller version %d; run the same Hoplite on both",
                            wire::kProtocolVersion, version));
-    return false;
+    return std::nullopt;
   }
   for (const std::string& address :
        {call->request.control_address(), call->request.data_address()}) {
@@ -200,13 +231,25 @@ bool JoinDesk::Consider(Call* call, event::JoinRequested& request) {
            absl::StrFormat(
                "the caller's own address is unusable: %s",
                parsed.ok() ? "it is too long" : parsed.status().message()));
-    return false;
+    return std::nullopt;
   }
-  request.token = ++last_token_;
-  request.control_address = call->request.control_address();
-  request.data_address = call->request.data_address();
-  waiting_.emplace(request.token, call);
-  return true;
+  if (call->request.has_view()) return ConsiderReturn(call);
+  waiting_.emplace(++last_token_, call);
+  return event::JoinRequested{
+      .token = last_token_,
+      .control_address = call->request.control_address(),
+      .data_address = call->request.data_address()};
+}
+
+std::optional<Event> JoinDesk::ConsiderReturn(Call* call) {
+  absl::StatusOr<ClusterView> view = wire::DecodeView(call->request.view());
+  if (!view.ok()) {
+    Refuse(call, grpc::StatusCode::INVALID_ARGUMENT,
+           std::string(view.status().message()));
+    return std::nullopt;
+  }
+  waiting_.emplace(++last_token_, call);
+  return event::ReturnRequested{.token = last_token_, .view = *std::move(view)};
 }
 
 void JoinDesk::Refuse(Call* call, grpc::StatusCode code, std::string reason) {

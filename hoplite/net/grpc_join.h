@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,10 +35,15 @@ absl::StatusOr<Welcome> CallJoin(const HostPort& head,
                                  const std::string& control_address,
                                  const std::string& data_address,
                                  grpc::ClientContext& context);
+// The same for a member that returns. Errors: kAborted too, where the head says
+// that this incarnation is over.
+absl::StatusOr<Welcome> CallReturn(const HostPort& head,
+                                   const ClusterView& view,
+                                   grpc::ClientContext& context);
 
 class JoinDesk {
  public:
-  using Notify = std::function<void(event::JoinRequested)>;
+  using Notify = std::function<void(Event)>;
 
   // Takes calls from now on. Ownership: both must outlive Close.
   JoinDesk(wire::Control::AsyncService* service,
@@ -49,6 +55,7 @@ class JoinDesk {
   void Start(NodeRef self, Notify notify);
   // Answers a call by its token; one that is gone or unknown is passed over.
   void Admit(std::uint64_t token, const Welcome& welcome);
+  void RefuseReturn(std::uint64_t token, absl::string_view reason);
   // Refuses all that wait. The server must be shut down beside.
   void BeginClose();
   // Returns when no operation is under way. REQUIRES: BeginClose; the server
@@ -67,9 +74,14 @@ class JoinDesk {
   void Await() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void HandleArrived(Call* call, bool ok);
   void HandleFinished(Call* call);
-  // True where the call has its token and the head is to hear of it.
-  bool Consider(Call* call, event::JoinRequested& request)
+  // What the head is to hear of the call, which has its token then; nullopt
+  // where it is refused.
+  std::optional<Event> Consider(Call* call)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::optional<Event> ConsiderReturn(Call* call)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The call that waits under the token, which it no longer does; or null.
+  Call* Take(std::uint64_t token) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Refuse(Call* call, grpc::StatusCode code, std::string reason)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -62,13 +62,32 @@ absl::StatusOr<Welcome> GrpcNode::Join(absl::string_view head_address,
   HOPLITE_ASSIGN_OR_RETURN(const HostPort head, HostPort::Parse(head_address));
   HOPLITE_ASSIGN_OR_RETURN(HostPort data, HostPort::Parse(data_address));
   if (advertise_.empty() && (listen_.is_wildcard() || data.is_wildcard())) {
-    HOPLITE_ASSIGN_OR_RETURN(const std::string host, LocalHostTowards(head));
+    HOPLITE_ASSIGN_OR_RETURN(
+        const std::string host,
+        LocalHostTowards(head, listen_.is_wildcard() ? listen_ : data));
     if (data.is_wildcard()) data.host = host;
     MutexLock lock(mutex_);
     if (listen_.is_wildcard()) host_ = host;
   } else if (data.is_wildcard()) {
     data.host = advertise_;
   }
+  return AskHead(deadline, [&](grpc::ClientContext& context) {
+    return CallJoin(head, address(), data.ToString(), context);
+  });
+}
+
+absl::StatusOr<Welcome> GrpcNode::Return(absl::string_view head_address,
+                                         const ClusterView& view,
+                                         absl::Time deadline) {
+  HOPLITE_ASSIGN_OR_RETURN(const HostPort head, HostPort::Parse(head_address));
+  return AskHead(deadline, [&](grpc::ClientContext& context) {
+    return CallReturn(head, view, context);
+  });
+}
+
+absl::StatusOr<Welcome> GrpcNode::AskHead(
+    absl::Time deadline,
+    absl::FunctionRef<absl::StatusOr<Welcome>(grpc::ClientContext&)> call) {
   grpc::ClientContext context;
   if (deadline < absl::InfiniteFuture()) {
     context.set_deadline(absl::ToChronoTime(deadline));
@@ -78,8 +97,7 @@ absl::StatusOr<Welcome> GrpcNode::Join(absl::string_view head_address,
     if (stopping_) return absl::CancelledError("this node has shut down");
     own_joins_.push_back(&context);
   }
-  absl::StatusOr<Welcome> welcome =
-      CallJoin(head, address(), data.ToString(), context);
+  absl::StatusOr<Welcome> welcome = call(context);
   MutexLock lock(mutex_);
   std::erase(own_joins_, &context);
   idle_.NotifyAll();
@@ -97,15 +115,17 @@ void GrpcNode::Start(ClusterId cluster, NodeRef self, EventSink sink) {
     started_ = true;
   }
   loop_->Post([this, self] {
-    desk_->Start(self, [this](event::JoinRequested request) {
-      Deliver(std::move(request));
-    });
+    desk_->Start(self, [this](Event request) { Deliver(std::move(request)); });
     TakeEarlyBatches();
   });
 }
 
 void GrpcNode::Admit(std::uint64_t token, const Welcome& welcome) {
   desk_->Admit(token, welcome);
+}
+
+void GrpcNode::RefuseReturn(std::uint64_t token, absl::string_view reason) {
+  desk_->RefuseReturn(token, reason);
 }
 
 void GrpcNode::Learn(const Member& member) {
@@ -122,6 +142,7 @@ void GrpcNode::Learn(const Member& member) {
     if (member.ref == self_ || stopping_ || IsForgotten(member.ref)) return;
     Peer& peer = peers_[member.ref];
     peer.address = *address;
+    peer.wanted = member.ref.node == kHeadNode;
     opened = OpenIfDue(member.ref, peer);
   }
   if (opened != nullptr) opened->Start();
@@ -193,7 +214,7 @@ GrpcNode::StreamPtr GrpcNode::FindAccepted(NodeRef member) const {
 }
 
 GrpcNode::StreamPtr GrpcNode::OpenIfDue(NodeRef to, Peer& peer) {
-  if (peer.stream != nullptr || peer.waiting.empty() ||
+  if (peer.stream != nullptr || (peer.waiting.empty() && !peer.wanted) ||
       !peer.address.has_value() || !started_) {
     return nullptr;
   }

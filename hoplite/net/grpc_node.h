@@ -20,6 +20,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "hoplite/base/mutex.h"
 #include "hoplite/net/control_transport.h"
@@ -44,8 +45,12 @@ class GrpcNode : public ControlTransport, public GrpcStream::Owner {
   absl::StatusOr<Welcome> Join(absl::string_view head_address,
                                absl::string_view data_address,
                                absl::Time deadline) override;
+  absl::StatusOr<Welcome> Return(absl::string_view head_address,
+                                 const ClusterView& view,
+                                 absl::Time deadline) override;
   void Start(ClusterId cluster, NodeRef self, EventSink sink) override;
   void Admit(std::uint64_t token, const Welcome& welcome) override;
+  void RefuseReturn(std::uint64_t token, absl::string_view reason) override;
   void Learn(const Member& member) override;
   void Forget(NodeRef member) override;
   void Send(NodeRef to, const Message& message) override;
@@ -67,11 +72,19 @@ class GrpcNode : public ControlTransport, public GrpcStream::Owner {
     std::optional<HostPort> address;  // once learned
     StreamPtr stream;                 // takes what is sent, or none
     Outbox waiting;                   // while there is none
-    Clock::duration pause{};          // before the next attempt
+    // A stream is opened with nothing to send: to the head, so that each hears
+    // of the other's death, and to whom a stream has broken.
+    bool wanted = false;
+    bool lost = false;        // PeerLost was said of one that stood
+    Clock::duration pause{};  // before the next attempt
     Clock::time_point retry_at{};
   };
 
   void Deliver(Event event);
+  // Makes `call` with a context that ends at the deadline and with this node.
+  absl::StatusOr<Welcome> AskHead(
+      absl::Time deadline,
+      absl::FunctionRef<absl::StatusOr<Welcome>(grpc::ClientContext&)> call);
 
   // --- Peers. ---
   bool IsForgotten(NodeRef member) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -93,8 +106,9 @@ class GrpcNode : public ControlTransport, public GrpcStream::Owner {
   // OK where the accepted stream's first batch may be believed.
   grpc::Status CheckHello(const wire::Batch& batch) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes the first batch's word for who the peer is.
-  grpc::Status Establish(Link& link, const wire::Batch& batch)
+  // Takes the first batch's word for who the peer is. `returned`: a stream to
+  // it had been lost.
+  grpc::Status Establish(Link& link, const wire::Batch& batch, bool& returned)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void HandleMessages(GrpcStream& stream, NodeRef peer, wire::Batch& batch);
   void TakeEarlyBatches();

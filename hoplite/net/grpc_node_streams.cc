@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "hoplite/net/grpc_node.h"
 #include "hoplite/wire/codec.h"
@@ -12,11 +13,33 @@
 namespace hoplite {
 namespace {
 
-constexpr std::chrono::milliseconds kFirstPause(50);
+// As long as a process takes to end: a tenth of what its death may go
+// unnoticed.
+constexpr std::chrono::milliseconds kFirstPause(10);
 constexpr std::chrono::milliseconds kLongestPause(1000);
 
 grpc::Status Refusal(std::string reason) {
   return grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, std::move(reason));
+}
+
+// The peer that was meant is not there any more.
+grpc::Status NotFound(std::string reason) {
+  return grpc::Status(grpc::StatusCode::NOT_FOUND, std::move(reason));
+}
+
+// True where an attempt has found out that the peer is dead.
+bool IsDeath(const grpc::Status& status) {
+  // gRPC has no code for it: nobody listens at the address.
+  return status.error_code() == grpc::StatusCode::NOT_FOUND ||
+         (status.error_code() == grpc::StatusCode::UNAVAILABLE &&
+          absl::StrContains(status.error_message(), "Connection refused"));
+}
+
+// True where the peer has said why it takes no stream. One that is about to
+// end cancels.
+bool IsRefusal(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::FAILED_PRECONDITION ||
+         status.error_code() == grpc::StatusCode::INVALID_ARGUMENT;
 }
 
 }  // namespace
@@ -52,6 +75,7 @@ void GrpcNode::HandleAccepted(bool ok) {
 void GrpcNode::HandleBatch(GrpcStream& stream, wire::Batch& batch) {
   NodeRef peer;
   grpc::Status status;
+  bool returned = false;
   {
     MutexLock lock(mutex_);
     Link& link = links_.at(&stream);
@@ -61,7 +85,7 @@ void GrpcNode::HandleBatch(GrpcStream& stream, wire::Batch& batch) {
       link.early.push_back(std::move(batch));
       return;
     }
-    if (!link.established) status = Establish(link, batch);
+    if (!link.established) status = Establish(link, batch, returned);
     peer = link.peer;
   }
   if (!status.ok()) {
@@ -69,6 +93,7 @@ void GrpcNode::HandleBatch(GrpcStream& stream, wire::Batch& batch) {
     stream.Cut(std::move(status));
     return;
   }
+  if (returned) Deliver(event::PeerReturned{.peer = peer});
   HandleMessages(stream, peer, batch);
 }
 
@@ -98,12 +123,12 @@ grpc::Status GrpcNode::CheckHello(const wire::Batch& batch) const {
         wire::kProtocolVersion, hello.protocol_version()));
   }
   if (ClusterId(hello.cluster()) != cluster_) {
-    return Refusal(absl::StrFormat(
+    return NotFound(absl::StrFormat(
         "this node is of cluster %016x and the caller of cluster %016x",
         cluster_.value(), hello.cluster()));
   }
   if (wire::DecodeNodeRef(hello.to()) != self_) {
-    return Refusal(absl::StrFormat(
+    return NotFound(absl::StrFormat(
         "this is incarnation %d of %s, not the node that the caller means",
         self_.incarnation.value(), ToString(self_.node)));
   }
@@ -116,13 +141,16 @@ grpc::Status GrpcNode::CheckHello(const wire::Batch& batch) const {
   return grpc::Status::OK;
 }
 
-grpc::Status GrpcNode::Establish(Link& link, const wire::Batch& batch) {
+grpc::Status GrpcNode::Establish(Link& link, const wire::Batch& batch,
+                                 bool& returned) {
   if (link.opened) {
     if (!batch.hello_taken()) return Refusal("the hello was not answered");
     link.established = true;
     link.stream->BeginProbes(/*hello_taken=*/false);
     const auto found = peers_.find(link.peer);
-    if (found != peers_.end()) found->second.pause = {};
+    if (found == peers_.end()) return grpc::Status::OK;
+    found->second.pause = {};
+    returned = std::exchange(found->second.lost, false);
     return grpc::Status::OK;
   }
   grpc::Status status = CheckHello(batch);
@@ -132,6 +160,7 @@ grpc::Status GrpcNode::Establish(Link& link, const wire::Batch& batch) {
   // Before any message: the opener looks for it in the first batch.
   link.stream->BeginProbes(/*hello_taken=*/true);
   Peer& peer = peers_[link.peer];
+  returned = std::exchange(peer.lost, false);
   if (peer.stream == nullptr) {
     // What waits for the peer goes on the stream that it has opened.
     peer.stream = link.stream;
@@ -168,21 +197,35 @@ void GrpcNode::HandleRoundTrip(absl::Duration round_trip) {
 
 void GrpcNode::HandleEnd(GrpcStream& stream, const grpc::Status& status) {
   NodeRef lost;
+  bool died = false;
+  bool stands = false;  // another stream to it
+  StreamPtr reopened;
   {
     MutexLock lock(mutex_);
     const auto found = links_.find(&stream);
     const Link link = std::move(found->second);
     links_.erase(found);
     if (links_.empty()) idle_.NotifyAll();
+    const bool failed = link.opened && !link.established;
+    died = failed && IsDeath(status);
     const auto entry = peers_.find(link.peer);
-    if (entry != peers_.end() && entry->second.stream == link.stream) {
+    if (entry != peers_.end() && !link.cut && !stopping_) {
       Peer& peer = entry->second;
-      peer.stream = FindAccepted(link.peer);
-      if (link.opened && !link.established) {
+      if (peer.stream == link.stream) peer.stream = FindAccepted(link.peer);
+      if (failed) {
         peer.pause = std::clamp<Clock::duration>(2 * peer.pause, kFirstPause,
                                                  kLongestPause);
         peer.retry_at = Clock::now() + peer.pause;
+        // A process that ends may still listen when its streams are gone, and
+        // resets who connects then: only the next attempt finds it dead. But
+        // the head is sought at its address, whoever it is by now.
+        peer.wanted = peer.wanted && !died && !IsRefusal(status);
+      } else {
+        stands = peer.stream != nullptr;
+        peer.lost = !stands;
+        peer.wanted = true;
       }
+      reopened = OpenIfDue(link.peer, peer);
     }
     if (link.cut || stopping_ || !link.peer) return;
     lost = link.peer;
@@ -190,6 +233,9 @@ void GrpcNode::HandleEnd(GrpcStream& stream, const grpc::Status& status) {
   spdlog::debug("control: the stream to {} has ended: {}", ToString(lost.node),
                 status.error_message());
   Deliver(event::PeerLost{.peer = lost});
+  if (stands) Deliver(event::PeerReturned{.peer = lost});
+  if (died) Deliver(event::PeerDied{.peer = lost});
+  if (reopened != nullptr) reopened->Start();
 }
 
 }  // namespace hoplite

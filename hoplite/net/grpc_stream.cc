@@ -204,7 +204,10 @@ void GrpcStream::FinishIfIdle() {
   bool cancel = false;
   {
     MutexLock lock(mutex_);
-    if (!ending_ || reading_ || handling_ || writing_ || finishing_) return;
+    if (!started_ || !ending_ || reading_ || handling_ || writing_ ||
+        finishing_) {
+      return;
+    }
     finishing_ = true;
     final_status_ = status_;
     // Else the opening end would wait for the peer to end the call.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "hoplite/base/check.h"
 #include "hoplite/net/in_process_node.h"
 
 namespace hoplite {
@@ -13,9 +14,15 @@ std::unique_ptr<ControlTransport> InProcessNetwork::Listen() {
     MutexLock lock(mutex_);
     address = absl::StrCat("in-process:", ++last_port_);
   }
+  return ListenAt(address);
+}
+
+std::unique_ptr<ControlTransport> InProcessNetwork::ListenAt(
+    const std::string& address) {
   auto node = std::make_unique<InProcessNode>(shared_from_this(), address);
   MutexLock lock(mutex_);
-  nodes_.emplace(address, node.get());
+  const bool is_free = nodes_.emplace(address, node.get()).second;
+  HOPLITE_CHECK(is_free);
   return node;
 }
 

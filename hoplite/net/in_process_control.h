@@ -35,6 +35,8 @@ class InProcessNetwork : public std::enable_shared_from_this<InProcessNetwork> {
 
   // A transport at an address of its own, "in-process:1" and so on.
   std::unique_ptr<ControlTransport> Listen();
+  // At the address of one that has shut down.
+  std::unique_ptr<ControlTransport> ListenAt(const std::string& address);
 
  private:
   friend class InProcessNode;

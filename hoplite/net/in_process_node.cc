@@ -9,12 +9,6 @@
 #include "spdlog/spdlog.h"
 
 namespace hoplite {
-namespace {
-
-constexpr NodeId kHead(1);
-
-}  // namespace
-
 InProcessNode::InProcessNode(std::shared_ptr<InProcessNetwork> network,
                              std::string address)
     : network_(std::move(network)),
@@ -24,15 +18,28 @@ InProcessNode::InProcessNode(std::shared_ptr<InProcessNetwork> network,
 absl::StatusOr<Welcome> InProcessNode::Join(absl::string_view head_address,
                                             absl::string_view data_address,
                                             absl::Time deadline) {
+  return AskHead(
+      head_address,
+      {.control_address = address_, .data_address = std::string(data_address)},
+      deadline);
+}
+
+absl::StatusOr<Welcome> InProcessNode::Return(absl::string_view head_address,
+                                              const ClusterView& view,
+                                              absl::Time deadline) {
+  return AskHead(head_address, {.view = view}, deadline);
+}
+
+absl::StatusOr<Welcome> InProcessNode::AskHead(absl::string_view head_address,
+                                               JoinRequest request,
+                                               absl::Time deadline) {
   auto call = std::make_shared<JoinCall>();
+  request.call = call;
   {
     MutexLock lock(mutex_);
     if (stopping_) return absl::CancelledError("this node has shut down");
     own_joins_.push_back(call);
   }
-  JoinRequest request{.call = call,
-                      .control_address = address_,
-                      .data_address = std::string(data_address)};
   if (!network_->Post(std::string(head_address),
                       [request = std::move(request)](InProcessNode& head) {
                         head.HandleJoin(request);
@@ -71,6 +78,16 @@ void InProcessNode::Start(ClusterId cluster, NodeRef self, EventSink sink) {
 }
 
 void InProcessNode::Admit(std::uint64_t token, const Welcome& welcome) {
+  Answer(token, welcome);
+}
+
+void InProcessNode::RefuseReturn(std::uint64_t token,
+                                 absl::string_view reason) {
+  Answer(token, absl::AbortedError(reason));
+}
+
+void InProcessNode::Answer(std::uint64_t token,
+                           absl::StatusOr<Welcome> result) {
   JoinCallPtr call;
   {
     MutexLock lock(mutex_);
@@ -79,7 +96,7 @@ void InProcessNode::Admit(std::uint64_t token, const Welcome& welcome) {
     call = std::move(found->second);
     joins_.erase(found);
   }
-  call->Answer(welcome);
+  call->Answer(std::move(result));
 }
 
 void InProcessNode::Learn(const Member& member) {
@@ -277,11 +294,61 @@ void InProcessNode::HandleMessage(const Sender& sender,
 }
 
 void InProcessNode::HandleLinkBroken(NodeRef peer) {
+  std::string address;
   {
     MutexLock lock(mutex_);
-    if (links_.erase(peer) == 0) return;
+    const auto link = links_.find(peer);
+    if (link == links_.end()) return;
+    address = link->second;
+    links_.erase(link);
   }
   Deliver(event::PeerLost{.peer = peer});
+  Reconnect(peer, address);
+}
+
+void InProcessNode::Reconnect(NodeRef peer, const std::string& address) {
+  Sender sender{.to = peer, .address = address_};
+  {
+    MutexLock lock(mutex_);
+    if (stopping_ || IsForgotten(peer)) return;
+    sender.cluster = cluster_;
+    sender.from = self_;
+  }
+  if (!network_->Post(address, [sender](InProcessNode& other) {
+        other.HandleReconnect(sender);
+      })) {
+    Deliver(event::PeerDied{.peer = peer});
+  }
+}
+
+void InProcessNode::HandleReconnect(const Sender& sender) {
+  NodeRef found;
+  bool taken = false;
+  {
+    MutexLock lock(mutex_);
+    if (!started_ || stopping_) return;  // another life, which is not up yet
+    found = sender.cluster == cluster_ ? self_ : NodeRef();
+    taken = sender.to == found && !IsForgotten(sender.from);
+  }
+  network_->Post(sender.address, [peer = sender.to, address = address_, found,
+                                  taken](InProcessNode& other) {
+    other.HandlePeerFound(peer, address, found, taken);
+  });
+}
+
+void InProcessNode::HandlePeerFound(NodeRef peer, const std::string& address,
+                                    NodeRef found, bool taken) {
+  if (found != peer) {
+    Deliver(event::PeerDied{.peer = peer});
+    return;
+  }
+  if (!taken) return;
+  {
+    MutexLock lock(mutex_);
+    if (stopping_ || IsForgotten(peer)) return;
+    AddLink(peer, address);
+  }
+  Deliver(event::PeerReturned{.peer = peer});
 }
 
 void InProcessNode::HandleProbe(const std::string& answer_to,
@@ -319,13 +386,17 @@ void InProcessNode::ConsiderJoin(std::uint64_t token,
       });
       return;
     }
-    if (self_.node != kHead) {
+    if (self_.node != kHeadNode) {
       joins_.erase(token);
       request.call->Answer(absl::FailedPreconditionError(absl::StrFormat(
           "cannot join at %s: %s is not the head of its cluster", address_,
           ToString(self_.node))));
       return;
     }
+  }
+  if (request.view.has_value()) {
+    Deliver(event::ReturnRequested{.token = token, .view = *request.view});
+    return;
   }
   Deliver(event::JoinRequested{.token = token,
                                .control_address = request.control_address,

@@ -33,8 +33,12 @@ class InProcessNode : public ControlTransport {
   absl::StatusOr<Welcome> Join(absl::string_view head_address,
                                absl::string_view data_address,
                                absl::Time deadline) override;
+  absl::StatusOr<Welcome> Return(absl::string_view head_address,
+                                 const ClusterView& view,
+                                 absl::Time deadline) override;
   void Start(ClusterId cluster, NodeRef self, EventSink sink) override;
   void Admit(std::uint64_t token, const Welcome& welcome) override;
+  void RefuseReturn(std::uint64_t token, absl::string_view reason) override;
   void Learn(const Member& member) override;
   void Forget(NodeRef member) override;
   void Send(NodeRef to, const Message& message) override;
@@ -59,6 +63,7 @@ class InProcessNode : public ControlTransport {
     JoinCallPtr call;
     std::string control_address;
     std::string data_address;
+    std::optional<ClusterView> view;  // of a member that returns
   };
   // Who sends, as a hello says it.
   struct Sender {
@@ -68,6 +73,10 @@ class InProcessNode : public ControlTransport {
     std::string address;
   };
 
+  // Asks the head, and waits for its answer.
+  absl::StatusOr<Welcome> AskHead(absl::string_view head_address,
+                                  JoinRequest request, absl::Time deadline);
+  void Answer(std::uint64_t token, absl::StatusOr<Welcome> result);
   void Run();
   void Deliver(Event event);
   bool IsForgotten(NodeRef member) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -80,6 +89,12 @@ class InProcessNode : public ControlTransport {
   // On this node's thread.
   void HandleMessage(const Sender& sender, const wire::Envelope& envelope);
   void HandleLinkBroken(NodeRef peer);
+  // Whether the peer, whose link has broken, is there: its answer comes to
+  // HandlePeerFound.
+  void Reconnect(NodeRef peer, const std::string& address);
+  void HandleReconnect(const Sender& sender);
+  void HandlePeerFound(NodeRef peer, const std::string& address, NodeRef found,
+                       bool taken);
   void HandleProbe(const std::string& answer_to, Clock::time_point sent_at);
   void HandleProbeAnswer(Clock::time_point sent_at);
   void HandleJoin(JoinRequest request);

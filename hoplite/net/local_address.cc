@@ -107,15 +107,19 @@ absl::Status ListenError(int error, const HostPort& address) {
 
 }  // namespace
 
-absl::StatusOr<std::string> LocalHostTowards(const HostPort& remote) {
+absl::StatusOr<std::string> LocalHostTowards(const HostPort& remote,
+                                             const HostPort& wildcard) {
   const absl::StatusOr<AddressList> found = Resolve(remote, SOCK_DGRAM, 0);
   if (!found.ok()) return found.status();
   for (const addrinfo* one = found->get(); one != nullptr; one = one->ai_next) {
+    // What listens on "::" takes both families.
+    if (one->ai_family == AF_INET6 && !wildcard.is_ipv6()) continue;
     const std::optional<std::string> host = SourceAddress(*one);
     if (host.has_value()) return *host;
   }
   return absl::UnavailableError(
-      absl::StrFormat("no way leads to %s", remote.ToString()));
+      absl::StrFormat("no way leads to %s from where %s listens",
+                      remote.ToString(), wildcard.host));
 }
 
 std::string OwnHost(const HostPort& wildcard) {
@@ -123,7 +127,8 @@ std::string OwnHost(const HostPort& wildcard) {
   std::vector<bool> families = {false};
   if (wildcard.is_ipv6()) families.push_back(true);
   for (const bool ipv6 : families) {
-    const absl::StatusOr<std::string> host = LocalHostTowards(Anywhere(ipv6));
+    const absl::StatusOr<std::string> host =
+        LocalHostTowards(Anywhere(ipv6), wildcard);
     if (host.ok()) return *host;
   }
   for (const bool ipv6 : families) {

@@ -17,9 +17,12 @@
 
 namespace hoplite {
 
-// This machine's address on the way to `remote`; sends nothing.
+// This machine's address on the way to `remote`, of a family that whoever
+// listens on `wildcard` takes ("::" takes both); sends nothing.
 // Errors: kUnavailable where the name is unknown or there is no way to it.
-absl::StatusOr<std::string> LocalHostTowards(const HostPort& remote);
+absl::StatusOr<std::string> LocalHostTowards(const HostPort& remote,
+                                             const HostPort& wildcard = {
+                                                 .host = "::", .port = 0});
 
 // This machine's address on its default route; without one, that of the first
 // interface that is up; without that, loopback. Of the family of `wildcard`

@@ -42,6 +42,9 @@ class TcpData final : public DataPlane {
                  BufferPtr own, std::vector<BufferPtr> locals) override;
   void CancelFold(FoldId fold) override;
   DataPlaneCounters counters() const override;
+  std::string TroubleWith(NodeRef peer) const override {
+    return engine_.troubles.Of(peer);
+  }
   void Shutdown() override;
 
  private:

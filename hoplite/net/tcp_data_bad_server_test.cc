@@ -1,11 +1,13 @@
 // What a server may do to who pulls from it.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <iostream>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -105,6 +107,8 @@ TEST_F(BadServerTest, AFlippedBitIsCaughtAndCounted) {
   }
   ExpectBrokenAfterFirstFrame(second);
   EXPECT_EQ(client_.plane().counters().checksum_errors, 1u);
+  EXPECT_THAT(client_.plane().TroubleWith(kRawNode),
+              ::testing::HasSubstr("checksum"));
 }
 
 TEST_F(BadServerTest, WrongHeadersBreakTheStream) {
@@ -197,22 +201,25 @@ TEST_F(BadServerTest, AClosedConnectionOfThePoolIsReplacedUnseen) {
   EXPECT_TRUE(SameBytes(*origin_, *copy_));
 }
 
-TEST_F(BadServerTest, AnAddressWhereNobodyListensFails) {
-  std::string address;
+// dask/distributed#8006: who could not be reached was waited for, and nothing
+// said why.
+TEST_F(BadServerTest, AnAddressWhereNobodyListensFailsAndSaysWhy) {
+  std::string refused;
   {
     const RawServer gone;
-    address = gone.member().data_address;
+    refused = gone.member().data_address;
   }
-  client_.plane().Learn(
-      {.ref = kRawNode, .control_address = "", .data_address = address});
-  EXPECT_TRUE(client_.WaitForEnd(Pull()).has_value());
-  client_.plane().Learn({.ref = kRawNode,
-                         .control_address = "",
-                         .data_address = "no-such-host.invalid:7000"});
-  EXPECT_TRUE(client_.WaitForEnd(Pull()).has_value());
-  client_.plane().Learn(
-      {.ref = kRawNode, .control_address = "", .data_address = "nonsense"});
-  EXPECT_TRUE(client_.WaitForEnd(Pull()).has_value());
+  for (const auto& [address, why] :
+       {std::pair<std::string, std::string>{refused, "refused"},
+        {"no-such-host.invalid:7000", "no-such-host.invalid"},
+        {"nonsense", "nonsense"}}) {
+    client_.plane().Learn(
+        {.ref = kRawNode, .control_address = "", .data_address = address});
+    EXPECT_TRUE(client_.WaitForEnd(Pull()).has_value());
+    const std::string trouble = client_.plane().TroubleWith(kRawNode);
+    EXPECT_THAT(trouble, ::testing::HasSubstr(address));
+    EXPECT_THAT(trouble, ::testing::HasSubstr(why));
+  }
 }
 
 }  // namespace

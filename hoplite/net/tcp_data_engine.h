@@ -1,7 +1,8 @@
 // What the parts of one data plane share: its loop, its identity, its sink
 // and its counters; and BufferFollower, by which the loop follows a buffer.
 //
-// Thread safety: counters are thread-safe; all else is the loop's thread's.
+// Thread safety: counters and troubles are thread-safe; all else is the loop's
+// thread's.
 
 #ifndef HOPLITE_NET_TCP_DATA_ENGINE_H_
 #define HOPLITE_NET_TCP_DATA_ENGINE_H_
@@ -14,6 +15,7 @@
 #include "hoplite/base/id.h"
 #include "hoplite/core/event.h"
 #include "hoplite/net/data_plane.h"
+#include "hoplite/net/peer_troubles.h"
 #include "hoplite/net/tcp_data_loop.h"
 #include "hoplite/store/object_buffer.h"
 
@@ -44,6 +46,7 @@ struct DataEngine {
   LoopCounter pulls_served;
   LoopCounter checksum_errors;
   LoopCounter connections_open;
+  PeerTroubles troubles;
 
   EventLoop loop;  // last: what it still holds uses the rest
 

@@ -23,8 +23,7 @@ struct Peers::Resolver {
 
   static void Run(const std::shared_ptr<Resolver>& resolver, NodeRef server,
                   const HostPort& address) {
-    auto found = Resolve(address, Resolution::kNames);
-    auto endpoints = found.ok() ? *std::move(found) : std::vector<Endpoint>();
+    auto endpoints = Resolve(address, Resolution::kNames);
     MutexLock lock(resolver->mutex);
     if (resolver->peers == nullptr) return;
     // Peers outlives the loop's run.
@@ -131,7 +130,7 @@ void Peers::DropEndpoints(NodeRef server) {
 void Peers::ResolvePeer(NodeRef server, Peer& peer) {
   if (peer.resolving) return;
   const auto address = HostPort::Parse(peer.address);
-  if (!address.ok()) return OnResolved(server, {});
+  if (!address.ok()) return OnResolved(server, address.status());
   if (auto numeric = Resolve(*address, Resolution::kNumericOnly);
       numeric.ok()) {
     return OnResolved(server, *std::move(numeric));
@@ -139,16 +138,22 @@ void Peers::ResolvePeer(NodeRef server, Peer& peer) {
   try {
     std::thread(&Resolver::Run, resolver_, server, *address).detach();
     peer.resolving = true;
-  } catch (const std::system_error&) {  // no room for one more thread
-    OnResolved(server, {});
+  } catch (const std::system_error&) {
+    OnResolved(server,
+               absl::ResourceExhaustedError("no room for one more thread"));
   }
 }
 
-void Peers::OnResolved(NodeRef server, std::vector<Endpoint> endpoints) {
+void Peers::OnResolved(NodeRef server,
+                       absl::StatusOr<std::vector<Endpoint>> endpoints) {
   const auto found = peers_.find(server);
   if (found == peers_.end()) return;
   found->second.resolving = false;
-  found->second.endpoints = std::move(endpoints);
+  if (endpoints.ok()) {
+    found->second.endpoints = *std::move(endpoints);
+  } else {
+    engine_.troubles.Note(server, std::string(endpoints.status().message()));
+  }
   Answer(server);
 }
 

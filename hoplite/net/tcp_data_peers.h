@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "hoplite/core/event.h"
 #include "hoplite/net/tcp_data_address.h"
 #include "hoplite/net/tcp_data_engine.h"
@@ -77,7 +78,9 @@ class Peers {
 
   void MarkOver(NodeRef member);
   void ResolvePeer(NodeRef server, Peer& peer);
-  void OnResolved(NodeRef server, std::vector<Endpoint> endpoints);
+  // Errors: why there is none.
+  void OnResolved(NodeRef server,
+                  absl::StatusOr<std::vector<Endpoint>> endpoints);
   void Answer(NodeRef server);
   void RemoveIdle(IdleConnection& connection);
 

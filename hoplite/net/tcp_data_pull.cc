@@ -2,15 +2,20 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <span>
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "hoplite/net/tcp_data_socket.h"
 
 namespace hoplite {
 namespace {
 
 constexpr double kConnectSeconds = 5;
+// A server says something once a second.
+constexpr int kSilentTicksMax = 3;
 
 }  // namespace
 
@@ -47,13 +52,17 @@ void Pull::OnEndpoints(const std::vector<Endpoint>& endpoints) {
 
 void Pull::ConnectToNext() {
   while (next_endpoint_ < endpoints_.size()) {
-    int descriptor = StartConnect(endpoints_[next_endpoint_]);
+    const Endpoint& endpoint = endpoints_[next_endpoint_++];
+    int descriptor = StartConnect(endpoint);
     // An idle connection is worth less than a new one.
     if (descriptor < 0 && errno == EMFILE && peers_.CloseOldestIdle()) {
-      descriptor = StartConnect(endpoints_[next_endpoint_]);
+      descriptor = StartConnect(endpoint);
     }
-    ++next_endpoint_;
-    if (descriptor < 0) continue;
+    if (descriptor < 0) {
+      Note(std::strerror(errno));
+      continue;
+    }
+    Note("no answer yet");
     connection_ = std::make_unique<Connection>(
         engine_, descriptor, static_cast<Watch::Handler*>(this));
     connecting_ = true;
@@ -67,7 +76,10 @@ void Pull::ConnectToNext() {
 
 void Pull::OnWritable() {
   if (ended_ || !std::exchange(connecting_, false)) return;
-  if (ConnectError(connection_->descriptor()) != 0) return OnBroken();
+  if (const int error = ConnectError(connection_->descriptor()); error != 0) {
+    Note(std::strerror(error));
+    return OnBroken();
+  }
   Ask(/*with_hello=*/true);
 }
 
@@ -89,6 +101,8 @@ void Pull::Ask(bool with_hello) {
       static_cast<std::ptrdiff_t>(bytes)) {
     return OnBroken();
   }
+  silent_ticks_ = 0;
+  engine_.loop.StartTicking();
   connection_->WaitReadable();
 }
 
@@ -98,6 +112,7 @@ void Pull::ResumeReading() {
 
 void Pull::OnReadable() {
   if (ended_ || connection_ == nullptr) return;
+  silent_ticks_ = 0;
   switch (reader_.Read(connection_->descriptor())) {
     case FrameReader::Outcome::kWaits:
       return connection_->WaitReadable();
@@ -112,13 +127,17 @@ void Pull::OnReadable() {
       return OnBroken();
     case FrameReader::Outcome::kCorrupt:
       engine_.checksum_errors.Add(1);
+      Note("a wrong checksum");
       return Finish(End::kBroken);
   }
 }
 
 // Where nothing has been heard, it may only have been the wrong connection.
 void Pull::OnBroken() {
-  if (reader_.heard()) return Finish(End::kBroken);
+  if (reader_.heard()) {
+    Note("the stream broke");
+    return Finish(End::kBroken);
+  }
   // This may be a call from the connection.
   engine_.loop.DestroyLater(std::move(connection_));
   if (std::exchange(pooled_, false)) return peers_.Find(server_, *this);
@@ -126,16 +145,33 @@ void Pull::OnBroken() {
 }
 
 bool Pull::OnTick() {
-  if (ended_ || !connecting_) return false;
-  if (SteadySeconds() - connecting_since_ > kConnectSeconds) {
-    connecting_ = false;
-    OnBroken();
+  if (ended_) return false;
+  if (connecting_) {
+    if (SteadySeconds() - connecting_since_ > kConnectSeconds) {
+      connecting_ = false;
+      Note("connecting timed out");
+      OnBroken();
+    }
+  } else if (connection_ != nullptr && !no_room_ &&
+             ++silent_ticks_ > kSilentTicksMax) {
+    Note("silence");
+    Finish(End::kBroken);
   }
-  return true;
+  return !ended_;
+}
+
+void Pull::Note(absl::string_view trouble) {
+  // A pooled connection does not say where it leads.
+  engine_.troubles.Note(
+      server_, next_endpoint_ == 0
+                   ? std::string(trouble)
+                   : absl::StrCat(endpoints_[next_endpoint_ - 1].ToString(),
+                                  ": ", trouble));
 }
 
 void Pull::Finish(End end) {
   if (ended_) return;
+  if (end == End::kDone) engine_.troubles.Forget(server_);
   if (connection_ != nullptr) {
     if (end == End::kBroken) {
       engine_.loop.DestroyLater(std::move(connection_));

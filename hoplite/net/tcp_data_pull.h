@@ -16,6 +16,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "hoplite/net/tcp_data_engine.h"
 #include "hoplite/net/tcp_data_peers.h"
 #include "hoplite/net/tcp_data_reader.h"
@@ -56,8 +57,9 @@ class Pull final : private Watch::Handler,
   // The stream is cut, and the owner hears no more. Destroying it does so too,
   // but may come later.
   void Cut();
-  // Once a second: gives up on an address that does not answer. True where it
-  // is wanted again.
+  // Once a second: gives up on an address that does not answer, and on a
+  // server that says nothing, not even that it has nothing to send. True where
+  // it is wanted again.
   bool OnTick();
 
   NodeRef server() const { return server_; }
@@ -75,6 +77,8 @@ class Pull final : private Watch::Handler,
   void ConnectToNext();
   void Ask(bool with_hello);
   void OnBroken();
+  // Why the server is not reached, or breaks off, as far as is known.
+  void Note(absl::string_view trouble);
   void Finish(End end);
 
   DataEngine& engine_;
@@ -89,6 +93,8 @@ class Pull final : private Watch::Handler,
   bool pooled_ = false;
   bool connecting_ = false;
   double connecting_since_ = 0;
+  // Ticks, and not time: who has been stopped himself blames nobody.
+  int silent_ticks_ = 0;
   std::vector<Endpoint> endpoints_;
   std::size_t next_endpoint_ = 0;
   std::unique_ptr<Connection> connection_;

@@ -16,6 +16,9 @@ namespace {
 
 // Whoever has connected says what he wants within this, or is cut.
 constexpr double kHelloSeconds = 10;
+// A pull that is kept is not heard of for so long at most, by ticks of a
+// second.
+constexpr double kSilentSeconds = 0.5;
 
 }  // namespace
 
@@ -54,6 +57,8 @@ class PullServer::ServedConnection final : private Watch::Handler,
 
   bool TakeRecords();
   void Write();
+  // That this node lives, to who waits for the answer to a pull.
+  void SayAlive();
 
   PullServer& server_;
   const std::uint64_t number_;
@@ -106,8 +111,25 @@ bool PullServer::ServedConnection::TakeRecords() {
   if (!request.has_value()) return false;
   got_ = 0;
   request_ = *request;
+  silent_since_ = SteadySeconds();
+  server_.engine_.loop.StartTicking();
   pull_ = server_.AddPull(*this, request_);
   return true;
+}
+
+void PullServer::ServedConnection::SayAlive() {
+  std::array<std::byte, kFrameHeaderBytes> header;
+  EncodeFrameHeader(
+      {.kind = FrameKind::kKeepAlive,
+       .transfer = request_.transfer,
+       .generation_digest = GenerationDigest(request_.generation)},
+      header);
+  iovec part{header.data(), header.size()};
+  // Little has been said on this connection, so there is room for so little.
+  if (Send(connection_.descriptor(), {&part, 1}) !=
+      static_cast<std::ptrdiff_t>(header.size())) {
+    Close();
+  }
 }
 
 void PullServer::ServedConnection::Serve(BufferPtr buffer) {
@@ -150,6 +172,10 @@ void PullServer::ServedConnection::Write() {
 bool PullServer::ServedConnection::OnTick() {
   if (writer_.has_value()) {
     if (writer_->RequestKeepAlive() && !blocked_) Write();
+    return true;
+  }
+  if (pull_) {
+    if (SteadySeconds() - silent_since_ > kSilentSeconds) SayAlive();
     return true;
   }
   if (!is_unfinished()) return false;

@@ -27,6 +27,7 @@ constexpr int kUnsentBytes = 64 << 10;
 constexpr int kKeepAliveIdleSeconds = 5;
 constexpr int kKeepAliveIntervalSeconds = 2;
 constexpr int kKeepAliveProbes = 3;
+constexpr int kUserTimeoutMilliseconds = 10000;
 
 void SetOption(int descriptor, int level, int option, int value) {
   // Every one only makes things better; none is worth an error.
@@ -124,6 +125,10 @@ int StartConnect(const Endpoint& endpoint) {
   const int descriptor = OpenSocket(endpoint.storage.ss_family);
   if (descriptor < 0) return -1;
   TuneStream(descriptor);
+  // A request that nobody acknowledges. Not at the accepting end: there it
+  // would end streams whose receiver has had no room for so long.
+  SetOption(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT,
+            kUserTimeoutMilliseconds);
   if (::connect(descriptor, endpoint.address(), endpoint.length) == 0 ||
       errno == EINPROGRESS) {
     return descriptor;

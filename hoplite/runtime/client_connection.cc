@@ -19,6 +19,7 @@ namespace {
 
 // So that a report fits in a frame, with a few hundred bytes for each.
 constexpr std::size_t kReportedObjectsMax = 100000;
+constexpr std::size_t kReportedPositionsMax = 20000;
 
 // Sends `frame` and with it the descriptors; the first that a worker gets.
 bool SendWithDescriptors(int socket, const std::string& frame,
@@ -242,6 +243,8 @@ bool ClientConnection::Take(const client_message::ReportAsk& ask) {
   NodeReport report = port_->Report();
   std::vector<LocalObjectStatus>& objects = report.status.objects;
   objects.resize(std::min(objects.size(), kReportedObjectsMax));
+  std::vector<PositionStatus>& positions = report.status.positions;
+  positions.resize(std::min(positions.size(), kReportedPositionsMax));
   return socket_.Send(EncodeFrame(client_message::ReportAnswer{
       .number = ask.number, .json = ToJson(report)}));
 }

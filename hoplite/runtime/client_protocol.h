@@ -1,7 +1,8 @@
 // What a worker and its node say to each other over the Unix socket.
 //
 // A frame is its length (4 bytes, little endian, without itself), the kind of
-// its message (1 byte: the index in ClientMessage) and the message's fields.
+// its message (1 byte: the index in ClientMessage) and the message's fields, by
+// hoplite/wire/field_writer.h.
 // Requests carry a number of the worker's choice, which their answers name; a
 // Get's stays taken until Release. Bytes of large objects never pass here:
 // they lie in the node's memory, whose descriptors come with Welcome.
@@ -26,7 +27,7 @@
 
 namespace hoplite {
 
-inline constexpr std::uint32_t kClientProtocolVersion = 1;
+inline constexpr std::uint32_t kClientProtocolVersion = 2;
 // To a node: its largest message names kReduceSourcesMax sources.
 inline constexpr std::uint32_t kFrameToNodeBytesMax = 1 << 20;
 // To a worker: a report of many objects.

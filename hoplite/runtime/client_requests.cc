@@ -44,14 +44,6 @@ Request Look(const Event& event) {
       event);
 }
 
-command::AnswerRequest ShutDownAnswer(RequestId request) {
-  command::AnswerRequest answer;
-  answer.request = request;
-  answer.code = absl::StatusCode::kCancelled;
-  answer.detail = "this node is shutting down";
-  return answer;
-}
-
 }  // namespace
 
 absl::Status DescribeFailure(const command::AnswerRequest& answer,
@@ -74,15 +66,20 @@ absl::Status DescribeFailure(const command::AnswerRequest& answer,
   } else {
     absl::StrAppend(&text, "; ", answer.bytes_done, " bytes done");
   }
-  absl::StrAppendFormat(&text, "; after %.3fs, ",
-                        absl::ToDoubleSeconds(context.taken));
-  if (context.timeout == absl::InfiniteDuration()) {
+  absl::StrAppend(&text, "; ", DescribeTimes(context.taken, context.timeout));
+  return absl::Status(answer.code, text);
+}
+
+std::string DescribeTimes(absl::Duration taken, absl::Duration timeout) {
+  std::string text =
+      absl::StrFormat("after %.3fs, ", absl::ToDoubleSeconds(taken));
+  if (timeout == absl::InfiniteDuration()) {
     absl::StrAppend(&text, "no deadline");
   } else {
     absl::StrAppendFormat(&text, "deadline %.3fs",
-                          absl::ToDoubleSeconds(context.timeout));
+                          absl::ToDoubleSeconds(timeout));
   }
-  return absl::Status(answer.code, text);
+  return text;
 }
 
 bool ClientRequests::Add(const Event& event,
@@ -96,6 +93,7 @@ bool ClientRequests::Add(const Event& event,
                   .deadline = request.deadline,
                   .observer = std::move(observer)};
   NodeRef local;
+  command::AnswerRequest answer;
   {
     MutexLock lock(mutex_);
     if (!closed_) {
@@ -105,8 +103,10 @@ bool ClientRequests::Add(const Event& event,
       return true;
     }
     local = local_;
+    answer = last_answer_;
   }
-  Fail(pending, local, ShutDownAnswer(request.request), "");
+  answer.request = request.request;
+  Fail(pending, local, answer, "");
   return false;
 }
 
@@ -136,12 +136,17 @@ void ClientRequests::Answer(const command::AnswerRequest& answer, NodeRef local,
   Fail(pending, local, answer, std::move(remote_address));
 }
 
-void ClientRequests::Close(NodeRef local) {
+void ClientRequests::Close(NodeRef local, absl::StatusCode code,
+                           std::string why) {
+  command::AnswerRequest answer;
+  answer.code = code;
+  answer.detail = std::move(why);
   std::vector<std::pair<RequestId, Pending>> ended;
   {
     MutexLock lock(mutex_);
     closed_ = true;
     local_ = local;
+    last_answer_ = answer;
     for (auto& [request, pending] : pending_) {
       ended.emplace_back(request, std::move(pending));
     }
@@ -149,7 +154,8 @@ void ClientRequests::Close(NodeRef local) {
   }
   std::ranges::sort(ended, {}, [](const auto& entry) { return entry.first; });
   for (const auto& [request, pending] : ended) {
-    Fail(pending, local, ShutDownAnswer(request), "");
+    answer.request = request;
+    Fail(pending, local, answer, "");
   }
 }
 

@@ -31,12 +31,20 @@ struct FailureContext {
   absl::Duration timeout;  // infinite: it had no deadline
 };
 // "Get of <id> on node 2: <detail>; remote node 5 at 10.0.0.5:7001; 1024 of
-// 4096 bytes done; after 5.003s of a timeout of 5s".
+// 4096 bytes done; after 5.003s, deadline 5.000s".
 absl::Status DescribeFailure(const command::AnswerRequest& answer,
                              const FailureContext& context);
 
+// "after 5.003s, deadline 5.000s"; without one "after 5.003s, no deadline".
+std::string DescribeTimes(absl::Duration taken, absl::Duration timeout);
+
 class ClientRequests {
  public:
+  // Numbers begin after `last_request`: those of a node's other lives are not
+  // to come again.
+  explicit ClientRequests(std::uint64_t last_request = 0)
+      : last_request_(last_request) {}
+
   RequestId NewRequest() { return RequestId(++last_request_); }
 
   // Takes in the request that `event` is. False, and the observer is answered,
@@ -48,8 +56,11 @@ class ClientRequests {
   // `object` is the buffer that answer.buffer names.
   void Answer(const command::AnswerRequest& answer, NodeRef local,
               std::string remote_address, std::shared_ptr<ObjectBuffer> object);
-  // Answers everything with kCancelled, now and later: the node shuts down.
-  void Close(NodeRef local);
+  // Answers everything so, now and later: the node shuts down, or its life is
+  // over.
+  void Close(NodeRef local,
+             absl::StatusCode code = absl::StatusCode::kCancelled,
+             std::string why = "this node is shutting down");
 
   std::uint64_t started() const { return started_; }
   std::uint64_t failed() const { return failed_; }
@@ -66,12 +77,13 @@ class ClientRequests {
   void Fail(const Pending& pending, NodeRef local,
             const command::AnswerRequest& answer, std::string remote_address);
 
-  std::atomic<std::uint64_t> last_request_ = 0;
+  std::atomic<std::uint64_t> last_request_;
   std::atomic<std::uint64_t> started_ = 0;
   std::atomic<std::uint64_t> failed_ = 0;
   mutable Mutex mutex_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
-  NodeRef local_ ABSL_GUARDED_BY(mutex_);  // once closed
+  NodeRef local_ ABSL_GUARDED_BY(mutex_);                       // once closed
+  command::AnswerRequest last_answer_ ABSL_GUARDED_BY(mutex_);  // likewise
   absl::flat_hash_map<RequestId, Pending> pending_ ABSL_GUARDED_BY(mutex_);
 };
 

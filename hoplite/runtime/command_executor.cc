@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "hoplite/base/check.h"
 #include "hoplite/base/overloaded.h"
 #include "hoplite/kernels/fold.h"
@@ -86,21 +87,36 @@ void CommandExecutor::Do(const command::Send& send) {
 }
 
 void CommandExecutor::Do(const command::Admit& admit) {
+  if (parts_.heartbeats != nullptr) parts_.heartbeats->Expect(admit.member.ref);
   parts_.control->Admit(admit.token, {.cluster = parts_.cluster,
                                       .self = admit.member,
                                       .members = admit.members,
                                       .shard_map = admit.shard_map});
 }
 
+void CommandExecutor::Do(const command::RefuseReturn& refuse) {
+  parts_.control->RefuseReturn(refuse.token, refuse.reason);
+}
+
+void CommandExecutor::Do(const command::SeekHead& seek) {
+  parts_.seeker->Seek(seek);
+}
+
+void CommandExecutor::Do(const command::EndLife& end) { parts_.end_life(end); }
+
 void CommandExecutor::Do(const command::LearnMember& learn) {
   members_[learn.member.ref] = learn.member;
   parts_.control->Learn(learn.member);
   parts_.data->Learn(learn.member);
+  if (parts_.heartbeats != nullptr && learn.member.ref.node == kHeadNode) {
+    parts_.heartbeats->Follow(learn.member);
+  }
 }
 
 void CommandExecutor::Do(const command::ForgetMember& forget) {
   parts_.control->Forget(forget.member);
   parts_.data->Forget(forget.member);
+  if (parts_.heartbeats != nullptr) parts_.heartbeats->Forget(forget.member);
   forgotten_.push_back(forget.member);
   if (forgotten_.size() > kForgottenMembersMax) {
     members_.erase(forgotten_.front());
@@ -119,6 +135,20 @@ const BufferPtr& CommandExecutor::Find(BufferId id) const {
   const auto found = buffers_.find(id);
   HOPLITE_CHECK(found != buffers_.end());
   return found->second;
+}
+
+std::uint64_t CommandExecutor::Watermark(BufferId id) const {
+  const auto found = buffers_.find(id);
+  return found == buffers_.end() ? 0 : found->second->watermark();
+}
+
+void CommandExecutor::FillBytes(NodeStatus& status) const {
+  for (LocalObjectStatus& object : status.objects) {
+    object.bytes = Watermark(object.buffer);
+  }
+  for (PositionStatus& position : status.positions) {
+    position.bytes = Watermark(position.output);
+  }
 }
 
 BufferPtr CommandExecutor::TryAllocate(BufferId id, std::uint64_t size) {
@@ -227,13 +257,27 @@ void CommandExecutor::Do(const command::HandBuffer& hand) {
 }
 
 void CommandExecutor::Do(const command::AnswerRequest& answer) {
+  if (answer.code != absl::StatusCode::kOk) return Fail(answer);
   BufferPtr object;
   if (answer.buffer) {
     object = Find(answer.buffer);
     order_of_use_.Touch(answer.buffer);
   }
-  parts_.requests->Answer(answer, parts_.self, AddressOf(answer.remote),
-                          std::move(object));
+  parts_.requests->Answer(answer, parts_.self, "", std::move(object));
+}
+
+void CommandExecutor::Fail(command::AnswerRequest answer) {
+  // The machine hears of ends only; the buffer knows how far it has come.
+  if (answer.buffer) {
+    answer.bytes_done =
+        std::max(answer.bytes_done, Find(answer.buffer)->watermark());
+  }
+  std::string remote = AddressOf(answer.remote);
+  if (const std::string trouble = parts_.data->TroubleWith(answer.remote);
+      !trouble.empty()) {
+    absl::StrAppend(&remote, " (", trouble, ")");
+  }
+  parts_.requests->Answer(answer, parts_.self, std::move(remote), nullptr);
 }
 
 }  // namespace hoplite

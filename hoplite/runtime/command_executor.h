@@ -23,10 +23,13 @@
 #include "absl/container/flat_hash_map.h"
 #include "hoplite/core/command.h"
 #include "hoplite/core/event.h"
+#include "hoplite/core/node_status.h"
 #include "hoplite/net/control_transport.h"
 #include "hoplite/net/data_plane.h"
+#include "hoplite/net/heartbeats.h"
 #include "hoplite/runtime/background_thread.h"
 #include "hoplite/runtime/client_requests.h"
+#include "hoplite/runtime/head_seeker.h"
 #include "hoplite/store/eviction.h"
 #include "hoplite/store/object_store.h"
 
@@ -41,6 +44,10 @@ class CommandExecutor {
     DataPlane* data = nullptr;
     ObjectStore* store = nullptr;
     ClientRequests* requests = nullptr;
+    Heartbeats* heartbeats = nullptr;  // null: silence is not noticed
+    HeadSeeker* seeker = nullptr;
+    // Ends this life of the node, soon; not from here.
+    std::function<void(const command::EndLife&)> end_life;
     // Takes the events that come of commands; never runs the machine at once.
     std::function<void(Event)> deliver;
   };
@@ -49,6 +56,8 @@ class CommandExecutor {
 
   // Carries out the commands in order; does not block.
   void Execute(const Commands& commands);
+  // Writes into it how much of each buffer is here.
+  void FillBytes(NodeStatus& status) const;
 
   // True from the first time that a buffer found no room: whoever frees some
   // must say RoomFreed. May be asked by any thread.
@@ -62,6 +71,9 @@ class CommandExecutor {
  private:
   void Do(const command::Send& send);
   void Do(const command::Admit& admit);
+  void Do(const command::RefuseReturn& refuse);
+  void Do(const command::SeekHead& seek);
+  void Do(const command::EndLife& end);
   void Do(const command::LearnMember& learn);
   void Do(const command::ForgetMember& forget);
   void Do(const command::CreateBuffer& create);
@@ -75,7 +87,10 @@ class CommandExecutor {
   void Do(const command::FoldPayloads& fold);
   void Do(const command::HandBuffer& hand);
   void Do(const command::AnswerRequest& answer);
+  void Fail(command::AnswerRequest answer);
 
+  // 0 where it is none, or was released.
+  std::uint64_t Watermark(BufferId id) const;
   BufferPtr TryAllocate(BufferId id, std::uint64_t size);
   void RefuseBuffer(const command::CreateBuffer& create);
   // REQUIRES: the machine has created it, and not released it.

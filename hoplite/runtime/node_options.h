@@ -30,6 +30,10 @@ struct NodeOptions {
   std::string join = "";
   // Joining fails after so long.
   absl::Duration join_timeout = absl::Seconds(30);
+  // A member says that it lives this often, and counts as dead where it has not
+  // been heard for so long; all nodes of a cluster alike.
+  absl::Duration heartbeat_interval = absl::Seconds(1);
+  absl::Duration dead_after = kDeadAfter;
   std::uint64_t store_bytes = std::uint64_t{1} << 30;
   // Whether workers may connect over a Unix socket, and its path; empty: a
   // path of its own in the folder where Client::Connect looks.
@@ -37,6 +41,8 @@ struct NodeOptions {
   std::string socket_path = "";
   // How receivers are given servers; all nodes of a cluster alike.
   Schedule schedule = Schedule::kHoplite;
+  // Where the node's log is recorded, to be replayed; empty: nowhere.
+  std::string record = "";
 };
 
 }  // namespace hoplite

@@ -54,6 +54,20 @@ Json ToJson(const LocalObjectStatus& object) {
   json["server"] = ToJson(object.server);
   json["gets"] = object.gets;
   json["pulls"] = object.pulls;
+  json["bytes"] = object.bytes;
+  return json;
+}
+Json ToJson(const PositionStatus& position) {
+  Json json;
+  json["target"] = position.target.ToHex();
+  json["position"] = position.position;
+  json["root"] = position.root;
+  json["inputs"] = Json::array();
+  for (const NodeRef input : position.inputs) {
+    json["inputs"].push_back(ToJson(input));
+  }
+  json["size"] = position.size;
+  json["bytes"] = position.bytes;
   return json;
 }
 
@@ -110,6 +124,9 @@ class Reader {
     return Reader(empty, ok_);
   }
 
+  ObjectId Id(const char* name) const {
+    return ObjectId::FromHex(Value<std::string>(name)).value_or(ObjectId());
+  }
   NodeRef Ref() const {
     return {.node = NodeId(Value<std::uint32_t>("node")),
             .incarnation = Incarnation(Value<std::uint64_t>("incarnation"))};
@@ -147,15 +164,28 @@ class Reader {
 
 LocalObjectStatus ReadObject(const Reader& reader) {
   LocalObjectStatus object;
-  object.object = ObjectId::FromHex(reader.Value<std::string>("object"))
-                      .value_or(ObjectId());
+  object.object = reader.Id("object");
   object.generation = reader.Generation("generation");
   object.size = reader.Value<std::uint64_t>("size");
   object.state = reader.Value<std::string>("state");
   object.server = reader.Object("server").Ref();
   object.gets = reader.Value<std::uint32_t>("gets");
   object.pulls = reader.Value<std::uint32_t>("pulls");
+  object.bytes = reader.Value<std::uint64_t>("bytes");
   return object;
+}
+
+PositionStatus ReadPosition(const Reader& reader) {
+  PositionStatus position;
+  position.target = reader.Id("target");
+  position.position = reader.Value<std::uint32_t>("position");
+  position.root = reader.Value<bool>("root");
+  for (const Reader& input : reader.Items("inputs")) {
+    position.inputs.push_back(input.Ref());
+  }
+  position.size = reader.Value<std::uint64_t>("size");
+  position.bytes = reader.Value<std::uint64_t>("bytes");
+  return position;
 }
 
 std::vector<ShardAssignment> ReadShards(const Reader& reader) {
@@ -185,6 +215,9 @@ NodeStatus ReadStatus(const Reader& reader) {
   status.shards = ReadShards(reader);
   for (const Reader& object : reader.Items("objects")) {
     status.objects.push_back(ReadObject(object));
+  }
+  for (const Reader& position : reader.Items("positions")) {
+    status.positions.push_back(ReadPosition(position));
   }
   status.directory_records = reader.Value<std::uint64_t>("directory_records");
   status.requests_waiting = reader.Value<std::uint64_t>("requests_waiting");
@@ -217,6 +250,10 @@ std::string ToJson(const NodeReport& report) {
   json["objects"] = Json::array();
   for (const LocalObjectStatus& object : status.objects) {
     json["objects"].push_back(ToJson(object));
+  }
+  json["positions"] = Json::array();
+  for (const PositionStatus& position : status.positions) {
+    json["positions"].push_back(ToJson(position));
   }
   json["directory_records"] = status.directory_records;
   json["requests_waiting"] = status.requests_waiting;

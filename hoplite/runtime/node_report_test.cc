@@ -32,7 +32,16 @@ NodeReport Example() {
   object.state = "fetching";
   object.server = one;
   object.gets = 3;
+  object.bytes = std::uint64_t{4} << 32;
   report.status.objects = {object};
+  PositionStatus position;
+  position.target = IdFromName("sum");
+  position.position = 3;
+  position.root = true;
+  position.inputs = {one, two};
+  position.size = 12;
+  position.bytes = 8;
+  report.status.positions = {position};
   report.status.latency = absl::Microseconds(150);
   report.counters.payload_bytes_sent = std::uint64_t{1} << 40;
   report.counters.clients_connected = 2;
@@ -51,6 +60,11 @@ TEST(NodeReportTest, AReportSurvivesJson) {
   EXPECT_EQ(read->status.members, report.status.members);
   EXPECT_EQ(read->status.objects[0].generation,
             report.status.objects[0].generation);
+  EXPECT_EQ(read->status.objects[0].bytes, report.status.objects[0].bytes);
+  ASSERT_EQ(read->status.positions.size(), 1);
+  EXPECT_EQ(read->status.positions[0].target, IdFromName("sum"));
+  EXPECT_EQ(read->status.positions[0].inputs,
+            report.status.positions[0].inputs);
   EXPECT_EQ(read->status.latency, report.status.latency);
   EXPECT_EQ(read->counters.payload_bytes_sent,
             report.counters.payload_bytes_sent);

@@ -3,34 +3,23 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "hoplite/base/check.h"
-#include "hoplite/base/mutex.h"
 #include "hoplite/base/status_macros.h"
-#include "hoplite/core/node.h"
-#include "hoplite/runtime/client_requests.h"
-#include "hoplite/runtime/client_service.h"
 #include "hoplite/runtime/clock.h"
-#include "hoplite/runtime/command_executor.h"
-#include "hoplite/runtime/control_loop.h"
+#include "spdlog/spdlog.h"
 
 namespace hoplite {
 namespace {
 
-// The head is the first node of its cluster.
-constexpr NodeRef kHead{.node = NodeId(1), .incarnation = Incarnation(1)};
-
-// Between attempts to join.
-constexpr absl::Duration kFirstJoinPause = absl::Milliseconds(20);
-constexpr absl::Duration kLongestJoinPause = absl::Milliseconds(500);
+// Between two attempts to join, or to live again.
+constexpr absl::Duration kRetryPause = absl::Milliseconds(100);
+// The numbers of requests that each life has for itself.
+constexpr int kRequestShift = 40;
 
 std::uint64_t RandomNumber() {
   std::uint64_t number = 0;
@@ -38,262 +27,200 @@ std::uint64_t RandomNumber() {
   return number;
 }
 
-// What a node of its own has to know of its cluster.
-Welcome NewCluster(std::string control_address, std::string data_address) {
+// What a head has to know of its cluster: of a new one that it hosts all
+// shards; of one that goes on nothing.
+Welcome HeadsWelcome(const Transports& transports, ClusterId cluster,
+                     std::uint64_t head_number) {
   Welcome welcome;
-  welcome.cluster = ClusterId(RandomNumber() | 1);  // none is 0
-  welcome.self = {.ref = kHead,
-                  .control_address = std::move(control_address),
-                  .data_address = std::move(data_address)};
+  welcome.cluster = cluster;
+  welcome.self = {
+      .ref = {kHeadNode, Incarnation(head_number << kHeadNumberShift | 1)},
+      .control_address = transports.control->address(),
+      .data_address = transports.data->address()};
   welcome.members = {welcome.self};
+  if (head_number > 0) return welcome;
   for (std::uint32_t i = 0; i < kShardCount; ++i) {
-    welcome.shard_map.Apply(
-        {.at = {.shard = ShardId(i), .epoch = Epoch(1)}, .host = kHead});
+    welcome.shard_map.Apply({.at = {.shard = ShardId(i), .epoch = Epoch(1)},
+                             .host = welcome.self.ref});
   }
   return welcome;
 }
 
-// Joins, again and again while the head is not up, until the time is over.
-absl::StatusOr<Welcome> JoinInTime(ControlTransport& control,
-                                   const NodeOptions& options,
-                                   const std::string& data_address) {
-  const absl::Time deadline = SystemClock::Now() + options.join_timeout;
-  absl::Duration pause = kFirstJoinPause;
-  for (;;) {
-    absl::StatusOr<Welcome> welcome =
-        control.Join(options.join, data_address, deadline);
-    if (!absl::IsUnavailable(welcome.status()) ||
-        SystemClock::Now() + pause >= deadline) {
-      return welcome;
-    }
-    Mutex mutex;
-    CondVar never;
-    MutexLock lock(mutex);
-    never.WaitUntil(mutex, SystemClock::ToWallTime(SystemClock::Now() + pause));
-    pause = std::min(2 * pause, kLongestJoinPause);
-  }
-}
-
-NodeConfig ConfigOf(const Welcome& welcome, const NodeOptions& options,
-                    std::uint64_t capacity) {
-  return {.self = welcome.self.ref,
-          .is_head = options.join.empty(),
-          .cluster = welcome.cluster,
-          .seed = RandomNumber(),
-          .schedule = options.schedule,
-          .members = welcome.members,
-          .shard_map = welcome.shard_map,
-          .store_capacity = capacity};
-}
-
-NodeRef HeadOf(const std::vector<Member>& members) {
-  for (const Member& member : members) {
-    if (member.ref.node == kHead.node) return member.ref;
-  }
-  return {};
-}
-
-std::string DefaultSocketPath(absl::string_view control_address) {
-  const std::size_t colon = control_address.rfind(':');
-  return absl::StrCat(SocketFolder(), "/node-", getpid(), "-",
-                      control_address.substr(colon + 1), ".sock");
+RequestAnswer BetweenLives() {
+  return {.status = absl::UnavailableError(
+              "this node was declared dead and has yet to join again"),
+          .object = nullptr,
+          .sources = {}};
 }
 
 }  // namespace
 
-// The order of the members is the order in which they need each other.
-struct NodeServer::Parts final : public LoopBody {
-  Parts(const NodeOptions& options, const Welcome& welcome,
-        std::unique_ptr<ObjectStore> object_store,
-        std::unique_ptr<ControlTransport> control_transport,
-        std::unique_ptr<DataPlane> data_plane);
-
-  void Run(absl::Time now, std::vector<Event>& batch) override;
-  std::optional<absl::Time> NextTimeout() override {
-    return node.NextTimeout();
-  }
-  void Start();
-  void Stop();
-  NodeCounters Counters() const;
-
-  const NodeRef self;
-  const ClusterId cluster;
-  const NodeRef head;
-  const bool is_head;
-  const std::vector<Member> members_at_start;
-
-  const std::unique_ptr<ObjectStore> store;
-  const std::unique_ptr<ControlTransport> control;
-  const std::unique_ptr<DataPlane> data;
-  ClientRequests requests;
-  std::atomic<std::uint64_t> events_handled = 0;
-  std::atomic<bool> room_freed_waits = false;
-
-  // Owned by whoever runs the machine.
-  Node node;
-  Commands commands;
-  CommandExecutor executor;
-
-  ControlLoop loop;
-  std::unique_ptr<ClientService> clients;  // null: it serves none
-
-  Mutex stop_mutex;
-  bool stopped ABSL_GUARDED_BY(stop_mutex) = false;
-};
-
-NodeServer::Parts::Parts(const NodeOptions& options, const Welcome& welcome,
-                         std::unique_ptr<ObjectStore> object_store,
-                         std::unique_ptr<ControlTransport> control_transport,
-                         std::unique_ptr<DataPlane> data_plane)
-    : self(welcome.self.ref),
-      cluster(welcome.cluster),
-      head(HeadOf(welcome.members)),
-      is_head(options.join.empty()),
-      members_at_start(welcome.members),
-      store(std::move(object_store)),
-      control(std::move(control_transport)),
-      data(std::move(data_plane)),
-      node(ConfigOf(welcome, options, store->capacity_bytes())),
-      executor(
-          {.cluster = cluster,
-           .self = self,
-           .control = control.get(),
-           .data = data.get(),
-           .store = store.get(),
-           .requests = &requests,
-           .deliver = [this](Event event) { loop.Deliver(std::move(event)); }}),
-      loop(this) {}
-
-void NodeServer::Parts::Run(absl::Time now, std::vector<Event>& batch) {
-  for (const Event& event : batch) {
-    if (std::holds_alternative<event::RoomFreed>(event)) {
-      room_freed_waits = false;
-    }
-    node.Handle(now, event, commands);
-  }
-  events_handled += batch.size();
-  batch.clear();
-  node.HandleTimeout(now, commands);
-  executor.Execute(commands);
-  commands.clear();
-}
-
-void NodeServer::Parts::Start() {
-  // A buffer may go under any lock, so the machine must not run there; and
-  // however many go at once, the machine hears of it once.
-  store->SetRoomFreedCallback([this] {
-    if (!executor.room_was_refused()) return;
-    if (!room_freed_waits.exchange(true)) loop.DeliverLater(event::RoomFreed{});
-  });
-  const auto sink = [this](Event event) { loop.Deliver(std::move(event)); };
-  // What arrives meanwhile waits until all members are known.
-  loop.Inspect([&] {
-    data->Start(cluster, self, sink);
-    control->Start(cluster, self, sink);
-    for (const Member& member : members_at_start) {
-      if (member.ref == self) continue;
-      executor.Execute({command::LearnMember{.member = member}});
-    }
-  });
-}
-
-void NodeServer::Parts::Stop() {
-  MutexLock lock(stop_mutex);
-  if (std::exchange(stopped, true)) return;
-  loop.Stop();
-  requests.Close(self);
-  if (clients != nullptr) clients->Stop();
-  if (!is_head && head) control->Send(head, message::Leave{});
-  control->Shutdown();
-  data->Shutdown();
-  store->SetRoomFreedCallback(nullptr);
-  executor.Stop();
-}
-
-NodeCounters NodeServer::Parts::Counters() const {
-  const DataPlaneCounters moved = data->counters();
-  return {.payload_bytes_sent = moved.payload_bytes_sent,
-          .payload_bytes_received = moved.payload_bytes_received,
-          .transfers_started = moved.transfers_started,
-          .pulls_served = moved.pulls_served,
-          .checksum_errors = moved.checksum_errors,
-          .connections_open = moved.connections_open,
-          .control_messages_sent = executor.messages_sent(),
-          .inline_bytes_sent = executor.inline_bytes_sent(),
-          .events_handled = events_handled,
-          .requests_started = requests.started(),
-          .requests_failed = requests.failed(),
-          .store_bytes_used = store->used_bytes(),
-          .store_bytes_capacity = store->capacity_bytes(),
-          .store_buffers = store->buffer_count(),
-          .clients_connected = clients == nullptr ? 0 : clients->connected()};
-}
-
-NodeServer::NodeServer(std::unique_ptr<Parts> parts)
-    : parts_(std::move(parts)) {}
-
 NodeServer::~NodeServer() { Stop(); }
 
 absl::StatusOr<std::unique_ptr<NodeServer>> NodeServer::StartOver(
-    const NodeOptions& options, std::unique_ptr<ControlTransport> control,
-    std::unique_ptr<DataPlane> data) {
-  HOPLITE_ASSIGN_OR_RETURN(
-      std::unique_ptr<ObjectStore> store,
-      ObjectStore::Create({.capacity_bytes = options.store_bytes}));
-  Welcome welcome = NewCluster(control->address(), data->address());
-  if (!options.join.empty()) {
-    HOPLITE_ASSIGN_OR_RETURN(welcome,
-                             JoinInTime(*control, options, data->address()));
-  }
-  auto parts = std::make_unique<Parts>(options, welcome, std::move(store),
-                                       std::move(control), std::move(data));
+    const NodeOptions& options, Opener opener) {
   // No make_unique: the constructor is private.
-  std::unique_ptr<NodeServer> server(new NodeServer(std::move(parts)));
-  server->parts_->Start();
-  if (options.serve_clients) {
-    const std::string path = options.socket_path.empty()
-                                 ? DefaultSocketPath(server->control_address())
-                                 : options.socket_path;
-    HOPLITE_ASSIGN_OR_RETURN(
-        server->parts_->clients,
-        ClientService::Listen(path, server.get(), server->parts_->store.get()));
-    server->parts_->clients->Serve();
+  std::unique_ptr<NodeServer> server(
+      new NodeServer(options, std::move(opener)));
+  if (!options.record.empty()) {
+    HOPLITE_ASSIGN_OR_RETURN(server->recorder_,
+                             EventRecorder::Create(options.record));
   }
+  HOPLITE_RETURN_IF_ERROR(server->Begin({}).status());
   return server;
 }
 
-void NodeServer::Stop() { parts_->Stop(); }
+absl::StatusOr<Welcome> NodeServer::Join(ControlTransport& control,
+                                         absl::string_view data_address) {
+  {
+    MutexLock lock(mutex_);
+    if (stopping_) return absl::CancelledError("this node is shutting down");
+    joining_ = &control;
+  }
+  const absl::Time deadline = SystemClock::Now() + options_.join_timeout;
+  absl::StatusOr<Welcome> welcome;
+  do {
+    welcome = control.Join(options_.join, data_address, deadline);
+    if (welcome.status().code() != absl::StatusCode::kUnavailable) break;
+  } while (SystemClock::Now() + kRetryPause < deadline && Pause());
+  MutexLock lock(mutex_);
+  joining_ = nullptr;
+  return welcome;
+}
+
+absl::StatusOr<NodeServer::LifePtr> NodeServer::Begin(
+    const Beginning& beginning) {
+  HOPLITE_ASSIGN_OR_RETURN(
+      std::unique_ptr<ObjectStore> store,
+      ObjectStore::Create({.capacity_bytes = options_.store_bytes}));
+  HOPLITE_ASSIGN_OR_RETURN(Transports transports, opener_(options_));
+  const bool succeeds = beginning.head_number > 0;
+  Welcome welcome;
+  if (options_.join.empty()) {
+    // No cluster's number is 0.
+    welcome = HeadsWelcome(
+        transports,
+        succeeds ? beginning.cluster : ClusterId(RandomNumber() | 1),
+        beginning.head_number);
+  } else {
+    HOPLITE_ASSIGN_OR_RETURN(
+        welcome, Join(*transports.control, transports.data->address()));
+  }
+  auto life = std::make_shared<NodeLife>(
+      NodeLife::Setting{.options = options_,
+                        .welcome = std::move(welcome),
+                        .returns = succeeds,
+                        .last_request = lives_++ << kRequestShift,
+                        .recorder = recorder_.get(),
+                        .on_end =
+                            [this](const command::EndLife& end) {
+                              next_life_.Do([this, end] { LiveAgain(end); });
+                            }},
+      std::move(transports), std::move(store));
+  {
+    MutexLock lock(mutex_);
+    if (stopping_) return absl::CancelledError("this node is shutting down");
+    life_ = life;
+    control_address_ = life->control_address();
+  }
+  // The next life listens at the same place.
+  options_.listen = SamePlace(options_.listen, life->control_address());
+  const absl::Status started = life->Start(this);
+  MutexLock lock(mutex_);
+  if (!started.ok()) {
+    life_ = nullptr;
+    return started;
+  }
+  socket_path_ = life->socket_path();
+  return life;
+}
+
+void NodeServer::LiveAgain(const command::EndLife& end) {
+  spdlog::warn("node: {}; it begins anew", end.reason);
+  LifePtr life;
+  {
+    MutexLock lock(mutex_);
+    life = std::exchange(life_, nullptr);
+  }
+  if (life != nullptr) life->Stop(absl::StatusCode::kUnavailable, end.reason);
+  life.reset();
+  if (options_.join.empty() && end.head_number == 0) return;
+  do {
+    const auto next =
+        Begin({.cluster = end.cluster, .head_number = end.head_number});
+    if (next.ok()) return;
+    spdlog::warn("node: it cannot begin anew yet: {}",
+                 next.status().ToString());
+  } while (Pause());
+}
+
+bool NodeServer::Pause() {
+  const absl::Time until = SystemClock::Now() + kRetryPause;
+  MutexLock lock(mutex_);
+  while (!stopping_ && SystemClock::Now() < until) {
+    changed_.WaitUntil(mutex_, SystemClock::ToWallTime(until));
+  }
+  return !stopping_;
+}
+
+void NodeServer::Stop() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    if (joining_ != nullptr) joining_->Shutdown();
+    changed_.NotifyAll();
+  }
+  next_life_.Stop();
+  if (const LifePtr present = life()) {
+    present->Stop(absl::StatusCode::kCancelled, "this node is shutting down");
+  }
+}
+
+NodeServer::LifePtr NodeServer::life() const {
+  MutexLock lock(mutex_);
+  return life_;
+}
 
 std::string NodeServer::control_address() const {
-  return parts_->control->address();
+  MutexLock lock(mutex_);
+  return control_address_;
 }
 
 std::string NodeServer::socket_path() const {
-  return parts_->clients == nullptr ? "" : parts_->clients->socket_path();
+  MutexLock lock(mutex_);
+  return socket_path_;
 }
 
-RequestId NodeServer::NewRequest() { return parts_->requests.NewRequest(); }
+RequestId NodeServer::NewRequest() {
+  if (const LifePtr present = life()) return present->NewRequest();
+  return RequestId(lives_++ << kRequestShift | 1);
+}
 
 void NodeServer::Submit(Event event,
                         std::shared_ptr<RequestObserver> observer) {
-  if (!parts_->requests.Add(event, std::move(observer))) return;
-  parts_->loop.Deliver(std::move(event));
+  if (const LifePtr present = life()) {
+    present->Submit(std::move(event), std::move(observer));
+  } else {
+    observer->OnAnswer(BetweenLives());
+  }
 }
 
 void NodeServer::Filled(RequestId request) {
-  parts_->loop.Deliver(event::PutFilled{.request = request});
+  if (const LifePtr present = life()) {
+    present->Deliver(event::PutFilled{.request = request});
+  }
 }
 
 void NodeServer::Cancel(RequestId request) {
-  parts_->loop.Deliver(event::RequestCancelled{.request = request});
+  if (const LifePtr present = life()) {
+    present->Deliver(event::RequestCancelled{.request = request});
+  }
 }
 
 NodeReport NodeServer::Report() {
+  if (const LifePtr present = life()) return present->Report();
   NodeReport report;
-  parts_->loop.Inspect([&] { report.status = parts_->node.Status(); });
-  report.counters = parts_->Counters();
   report.control_address = control_address();
-  report.data_address = parts_->data->address();
   report.socket_path = socket_path();
   report.process = getpid();
   return report;

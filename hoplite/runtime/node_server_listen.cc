@@ -1,11 +1,14 @@
 // NodeServer::Start: the transports that a node has outside tests.
 
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "hoplite/base/status_macros.h"
 #include "hoplite/net/grpc_control.h"
+#include "hoplite/net/heartbeats.h"
 #include "hoplite/net/host_port.h"
 #include "hoplite/net/local_address.h"
 #include "hoplite/net/tcp_data.h"
@@ -21,7 +24,7 @@ absl::StatusOr<std::string> AdvertisedHost(const NodeOptions& options,
   if (!listen.is_wildcard()) return listen.host;
   if (options.join.empty()) return OwnHost(listen);
   HOPLITE_ASSIGN_OR_RETURN(const HostPort head, HostPort::Parse(options.join));
-  return LocalHostTowards(head);
+  return LocalHostTowards(head, listen);
 }
 
 absl::Status While(absl::string_view doing, const absl::Status& status) {
@@ -29,10 +32,7 @@ absl::Status While(absl::string_view doing, const absl::Status& status) {
                       absl::StrCat(doing, ": ", status.message()));
 }
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<NodeServer>> NodeServer::Start(
-    const NodeOptions& options) {
+absl::StatusOr<Transports> OpenTransports(const NodeOptions& options) {
   HOPLITE_ASSIGN_OR_RETURN(const HostPort listen,
                            HostPort::Parse(options.listen));
   HOPLITE_ASSIGN_OR_RETURN(const std::string advertise,
@@ -53,7 +53,31 @@ absl::StatusOr<std::unique_ptr<NodeServer>> NodeServer::Start(
     return While(absl::StrCat("cannot listen at ", options.listen),
                  control.status());
   }
-  return StartOver(options, *std::move(control), *std::move(data));
+  const HeartbeatOptions beats{.interval = options.heartbeat_interval,
+                               .dead_after = options.dead_after};
+  Transports transports{.control = *std::move(control),
+                        .data = *std::move(data),
+                        .heartbeats = std::make_unique<Heartbeats>(beats)};
+  if (!options.join.empty()) return transports;
+  HOPLITE_ASSIGN_OR_RETURN(
+      transports.heartbeats,
+      Heartbeats::Listen(
+          SamePlace(options.listen, transports.control->address()), beats));
+  return transports;
+}
+
+}  // namespace
+
+std::string SamePlace(absl::string_view listen, absl::string_view address) {
+  const auto asked = HostPort::Parse(listen);
+  const auto real = HostPort::Parse(address);
+  if (!asked.ok() || !real.ok()) return std::string(listen);
+  return HostPort{.host = asked->host, .port = real->port}.ToString();
+}
+
+absl::StatusOr<std::unique_ptr<NodeServer>> NodeServer::Start(
+    const NodeOptions& options) {
+  return StartOver(options, OpenTransports);
 }
 
 }  // namespace hoplite

@@ -5,6 +5,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -118,6 +119,73 @@ TEST(NodeServerTest, AMemberThatIsNoHeadCannotBeJoined) {
   EXPECT_THAT(NodeServer::Start({.join = member->control_address(),
                                  .store_bytes = kStoreBytes}),
               Not(IsOk()));
+}
+
+TEST(NodeServerTest, AMemberMayComeBeforeItsHead) {
+  std::string address;
+  {
+    const auto free = StartNode();
+    address = free->control_address();
+  }
+  std::unique_ptr<NodeServer> member;
+  std::thread joining([&] { member = StartNode(address); });
+  const auto head =
+      NodeServer::Start({.listen = address, .store_bytes = kStoreBytes});
+  joining.join();
+  ASSERT_THAT(head, IsOk());
+  WaitForMembers(**head, 2);
+}
+
+TEST(NodeServerTest, AHeadThatIsStartedAgainFindsItsMembers) {
+  auto head = StartNode();
+  const std::string address = head->control_address();
+  const auto second = StartNode(address);
+  const auto third = StartNode(address);
+  WaitForMembers(*second, 3);
+  const std::vector<Member> members = second->Report().status.members;
+  head.reset();
+  head = *NodeServer::Start({.listen = address, .store_bytes = kStoreBytes});
+  WaitForMembers(*head, 3);
+  EXPECT_EQ(head->control_address(), address);
+  const NodeStatus status = head->Report().status;
+  EXPECT_EQ(status.members[1], members[1]) << "the life that it had";
+  EXPECT_EQ(status.members[2], members[2]);
+  EXPECT_GT(status.self.incarnation, members[2].ref.incarnation);
+  for (const ShardAssignment& shard : status.shards) {
+    EXPECT_NE(shard.host.node, kHeadNode);
+  }
+  const auto fourth = StartNode(address);
+  WaitForMembers(*third, 4);
+}
+
+// One that does not beat: it is taken for dead, and is not.
+TEST(NodeServerTest, AMemberThatIsTakenForDeadBeginsAnew) {
+  const auto head =
+      *NodeServer::Start({.heartbeat_interval = absl::Milliseconds(50),
+                          .dead_after = absl::Milliseconds(500),
+                          .store_bytes = kStoreBytes});
+  const auto member = *NodeServer::Start({.join = head->control_address(),
+                                          .heartbeat_interval = absl::Hours(1),
+                                          .dead_after = absl::Hours(4),
+                                          .store_bytes = kStoreBytes});
+  const NodeRef first = member->Report().status.self;
+  const absl::Time patience = SystemClock::Now() + absl::Seconds(20);
+  NodeRef next;
+  do {
+    next = member->Report().status.self;
+  } while ((next == first || !next) && SystemClock::Now() < patience);
+  EXPECT_GT(next.node, first.node);
+  EXPECT_GT(next.incarnation, first.incarnation);
+}
+
+TEST(NodeServerTest, StopIsQuickWhileTheHeadIsAway) {
+  auto head = StartNode();
+  const auto member = StartNode(head->control_address());
+  WaitForMembers(*member, 2);
+  head.reset();
+  const absl::Time begin = SystemClock::Now();
+  member->Stop();
+  EXPECT_LT(SystemClock::Now() - begin, absl::Seconds(3));
 }
 
 TEST(NodeServerTest, StopIsQuickAndMayBeCalledTwice) {

@@ -10,11 +10,14 @@
 
 #include <cstdint>
 
+#include "absl/time/time.h"
 #include "hoplite/sim/checkers/content_checker.h"
 #include "hoplite/sim/checkers/history.h"
 #include "hoplite/sim/checkers/invariant_checker.h"
 #include "hoplite/sim/checkers/leak_checker.h"
+#include "hoplite/sim/checkers/membership_checker.h"
 #include "hoplite/sim/checkers/order_checker.h"
+#include "hoplite/sim/checkers/recovery_checker.h"
 #include "hoplite/sim/checkers/request_checker.h"
 #include "hoplite/sim/checkers/transfer_checker.h"
 #include "hoplite/sim/simulation.h"
@@ -23,7 +26,8 @@
 namespace hoplite::sim {
 
 struct CheckerOptions {
-  bool faults = false;  // streams may break
+  bool faults = false;   // streams may break, or nodes end
+  absl::Duration slack;  // nodes may stand still for so long
   std::uint64_t invariants_every = 1;
 };
 
@@ -33,11 +37,13 @@ class Checkers {
   // not run after this object is gone.
   explicit Checkers(Simulation* simulation, CheckerOptions options = {})
       : history_(&simulation->contents()),
-        requests_(&history_, &violations_, options.faults),
+        requests_(&history_, &violations_, options.faults, options.slack),
         content_(simulation, &history_, &violations_),
         transfers_(simulation, &history_, &violations_),
         orders_(&violations_),
         leaks_(simulation, &history_, &violations_),
+        membership_(simulation, &violations_),
+        recovery_(simulation, &history_, &requests_, &violations_),
         invariants_(&violations_, options.invariants_every) {
     // The history first: the others judge by it.
     simulation->AddObserver(&history_);
@@ -46,6 +52,8 @@ class Checkers {
     simulation->AddObserver(&transfers_);
     simulation->AddObserver(&orders_);
     simulation->AddObserver(&leaks_);
+    simulation->AddObserver(&membership_);
+    simulation->AddObserver(&recovery_);
     simulation->AddObserver(&invariants_);
   }
   Checkers(const Checkers&) = delete;
@@ -55,6 +63,7 @@ class Checkers {
   const History& history() const { return history_; }
   RequestChecker& requests() { return requests_; }
   LeakChecker& leaks() { return leaks_; }
+  RecoveryChecker& recovery() { return recovery_; }
 
  private:
   Violations violations_;
@@ -64,6 +73,8 @@ class Checkers {
   TransferChecker transfers_;
   OrderChecker orders_;
   LeakChecker leaks_;
+  MembershipChecker membership_;
+  RecoveryChecker recovery_;
   InvariantChecker invariants_;
 };
 

@@ -15,8 +15,32 @@ constexpr std::uint64_t kPieces = 8;
 RequestKey ClientModel::Open(NodeId node, Request request) {
   RequestId& last = last_request_[node];
   last = last.Next();
-  open_[{node, last}] = std::move(request);
-  return {node, last};
+  const RequestKey key{node, last};
+  open_[key] = std::move(request);
+  if (!host_->HasNode(node)) {
+    host_->agenda().After(absl::ZeroDuration(), [this, key] { Abort(key); });
+  }
+  return key;
+}
+
+void ClientModel::Abort(RequestKey key) {
+  const auto found = open_.find(key);
+  if (found == open_.end()) return;
+  const OnAnswer on_answer = std::move(found->second.on_answer);
+  open_.erase(found);
+  command::AnswerRequest answer;
+  answer.request = key.second;
+  answer.code = absl::StatusCode::kUnavailable;
+  answer.detail = "the node is gone";
+  if (on_answer != nullptr) on_answer(answer);
+}
+
+void ClientModel::NodeDown(NodeId node) {
+  std::vector<RequestKey> lost;
+  for (const auto& [key, request] : open_) {
+    if (key.first == node) lost.push_back(key);
+  }
+  for (RequestKey key : lost) Abort(key);
 }
 
 RequestKey ClientModel::Put(const PutSpec& spec, OnAnswer on_answer) {

@@ -75,6 +75,9 @@ class ClientModel {
   void HandBuffer(NodeId node, const command::HandBuffer& order);
   void Answer(NodeId node, const command::AnswerRequest& answer);
 
+  // The node's life has ended: its clients are told, by nobody in particular.
+  void NodeDown(NodeId node);
+
   // Requests that have not been answered.
   std::size_t open_requests() const { return open_.size(); }
 
@@ -88,6 +91,7 @@ class ClientModel {
   };
 
   RequestKey Open(NodeId node, Request request);
+  void Abort(RequestKey key);
   // Writes the next piece of the Put's buffer.
   void Write(RequestKey key, std::uint64_t pieces_left);
   void EndWriting(RequestKey key);

@@ -50,9 +50,14 @@ void DataPlaneModel::Meet(NodeId node, NodeId peer) {
 
 void DataPlaneModel::Ask(StreamId stream) {
   Flow& asked = flow(stream);
+  if (asked.serving == Serving::kEnded) return;
   if (!host_->IsUp(asked.server)) {
     asked.serving = Serving::kEnded;
     FailReceiver(stream, false);
+    return;
+  }
+  if (!host_->Reaches(asked.receiver, asked.server)) {
+    asked.late = true;
     return;
   }
   const NodeId server = asked.server.node;
@@ -173,7 +178,9 @@ void DataPlaneModel::EndServing(StreamId stream) {
   const NodeId node = served.server.node;
   if (served.serving == Serving::kEnded) return;
   const bool sending = served.serving == Serving::kSending;
+  const bool asked = served.serving != Serving::kConnecting;
   served.serving = Serving::kEnded;
+  if (!asked) return;
   host_->Tell(node, event::PullEnded{served.pull});
   if (!sending) return;
   const auto followed = followers_.find({node, served.from});
@@ -258,7 +265,9 @@ void DataPlaneModel::Measure(const Flow& done) {
 
 std::uint64_t DataPlaneModel::ReadyBytes(StreamId stream) {
   const Flow& served = flow(stream);
-  if (served.serving != Serving::kSending || served.sent == served.size) {
+  if (served.serving != Serving::kSending || served.sent == served.size ||
+      !host_->Reaches(served.server, served.receiver) ||
+      !host_->Reaches(served.receiver, served.server)) {
     return 0;
   }
   const std::uint64_t end =

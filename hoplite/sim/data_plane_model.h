@@ -73,6 +73,13 @@ class DataPlaneModel final : public FrameSource {
   // The connection of one of them breaks. REQUIRES: index < served_count().
   void Break(std::uint64_t index);
 
+  // The life of a node has ended: peers hear it by their connections.
+  void NodeDown(NodeRef node);
+  // The connections between the two break at both ends.
+  void BreakBetween(NodeRef a, NodeRef b);
+  // What stood still may go on: a node that was stopped, or a way between two.
+  void WakeAll();
+
   DataPlaneLoad Load() const;
 
   std::uint64_t ReadyBytes(StreamId stream) override;

@@ -56,6 +56,7 @@ void FaultyMachine::Remember(const Commands& out) {
 }
 
 std::optional<Event> FaultyMachine::Change(const Event& event, Commands& out) {
+  DropIfSuspected(event, out);
   if (Is(Mistake::kFoldOneLess)) {
     const auto* reduce = std::get_if<event::ReduceRequested>(&event);
     if (reduce != nullptr && reduce->count > 1) {
@@ -71,6 +72,15 @@ std::optional<Event> FaultyMachine::Change(const Event& event, Commands& out) {
     return std::nullopt;
   }
   const auto* got = std::get_if<event::MessageReceived>(&event);
+  if (Is(Mistake::kTakeNoReport) && got != nullptr) {
+    const auto* report = std::get_if<message::Holdings>(&got->message);
+    if (report != nullptr && !report->entries.empty()) {
+      plant_->made = true;
+      message::Holdings nothing = *report;
+      nothing.entries.clear();
+      return event::MessageReceived{got->from, nothing};
+    }
+  }
   if (Is(Mistake::kDeleteNothing) && got != nullptr) {
     if (const auto* ask = std::get_if<message::DeleteAsk>(&got->message)) {
       plant_->made = true;
@@ -80,11 +90,22 @@ std::optional<Event> FaultyMachine::Change(const Event& event, Commands& out) {
       return std::nullopt;
     }
   }
+  const auto* failed = std::get_if<event::FoldFailed>(&event);
+  if (Is(Mistake::kTakeLostInput) && failed != nullptr && failed->lost) {
+    plant_->made = true;
+    constexpr std::uint64_t kUnused = 1'000'000;
+    command::StartFold again = folds_.at(failed->fold);
+    again.fold = FoldId(kUnused);
+    out.push_back(again);
+  }
   const auto* done = std::get_if<event::FoldDone>(&event);
-  if (Is(Mistake::kAnswerBeforeFinal) && done != nullptr) {
+  const bool answers =
+      Is(Mistake::kAnswerBeforeFinal) || Is(Mistake::kAnswerPartialSum);
+  if (answers && done != nullptr) {
     const command::StartFold& fold = folds_.at(done->fold);
     const auto gets = gets_.find(fold.target);
-    if (roots_.contains(fold.target) && gets != gets_.end()) {
+    const bool whole = roots_.contains(fold.target);
+    if (whole == Is(Mistake::kAnswerBeforeFinal) && gets != gets_.end()) {
       plant_->made = true;
       AnswerFalsely(gets->second.front(), fold.output);
     }
@@ -106,6 +127,9 @@ void FaultyMachine::Finish(absl::Time now, Commands& out) {
   SpoilGrants(out);
   SpoilServing(out);
   SpoilFolds(out);
+  SpoilMending(out);
+  SpoilFinal(out);
+  SpoilMembers(out);
   SpoilMemory(out);
   SpoilAnswers(now, out);
   SpoilRequests(out);
@@ -115,6 +139,10 @@ void FaultyMachine::SpoilTransfers(Commands& out) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     auto* start = std::get_if<command::StartTransfer>(&out[i]);
     if (start == nullptr || start->key.is_output()) continue;
+    if (Is(Mistake::kStartAgain) && start->begin > 0) {
+      plant_->made = true;
+      start->begin = 0;
+    }
     if (Is(Mistake::kSkipBytes) && start->size > start->frame_bytes) {
       plant_->made = true;
       start->begin += start->frame_bytes;
@@ -199,9 +227,44 @@ void FaultyMachine::SpoilFolds(Commands& out) {
   }
 }
 
+void FaultyMachine::SpoilMending(Commands& out) {
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    auto* send = std::get_if<command::Send>(&out[i]);
+    if (send == nullptr) continue;
+    auto* place = std::get_if<message::Assignment>(&send->message);
+    if (place == nullptr) continue;
+    const PullKey key{place->target, place->position};
+    const auto before = assigned_.find(key);
+    if (before != assigned_.end() && before->second.first != send->to &&
+        Is(Mistake::kKeepGeneration)) {
+      plant_->made = true;
+      kept_[place->output] = before->second.second;
+    }
+    if (before != assigned_.end() && before->second.first == send->to &&
+        Is(Mistake::kForgetAncestor)) {
+      plant_->made = true;
+      out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
+      return;
+    }
+    assigned_[key] = {send->to, place->output};
+    const auto keep = [&](Generation& generation) {
+      const auto kept = kept_.find(generation);
+      if (kept != kept_.end()) generation = kept->second;
+    };
+    keep(place->output);
+    for (message::ReduceInput& input : place->inputs) keep(input.generation);
+  }
+}
+
 void FaultyMachine::SpoilMemory(Commands& out) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (auto* send = std::get_if<command::Send>(&out[i])) {
+      auto* report = std::get_if<message::Holdings>(&send->message);
+      if (Is(Mistake::kReportNothing) && report != nullptr &&
+          !report->entries.empty()) {
+        plant_->made = true;
+        report->entries.clear();
+      }
       auto* answer = std::get_if<message::EvictAnswer>(&send->message);
       if (!Is(Mistake::kEvictLastCopy) || answer == nullptr ||
           answer->denied.empty()) {
@@ -264,6 +327,10 @@ void FaultyMachine::SpoilAnswers(absl::Time now, Commands& out) {
     if (Is(Mistake::kDenyObject) && get) {
       plant_->made = true;
       answer->code = absl::StatusCode::kNotFound;
+    }
+    if (Is(Mistake::kDeclareLoss) && get) {
+      plant_->made = true;
+      answer->code = absl::StatusCode::kDataLoss;
     }
     if (Is(Mistake::kAnswerNever) && get) {
       plant_->made = true;

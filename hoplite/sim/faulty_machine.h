@@ -45,13 +45,17 @@ class FaultyMachine final : public Machine {
   void Remember(const Commands& out);
   // What the node is told instead; nullopt: nothing.
   std::optional<Event> Change(const Event& event, Commands& out);
+  void DropIfSuspected(const Event& event, Commands& out);
   void Finish(absl::Time now, Commands& out);
 
   void SpoilTransfers(Commands& out);
   void SpoilGrants(Commands& out);
   void SpoilServing(Commands& out);
   void SpoilFolds(Commands& out);
+  void SpoilMending(Commands& out);
   void SpoilAnswers(absl::Time now, Commands& out);
+  void SpoilFinal(Commands& out);
+  void SpoilMembers(Commands& out);
   void SpoilMemory(Commands& out);
   void ReportOther(command::AnswerRequest& answer);
   void SpoilRequests(Commands& out);
@@ -68,6 +72,9 @@ class FaultyMachine final : public Machine {
   std::map<BufferId, std::uint64_t> sizes_;  // of buffers held
   std::map<FoldId, command::StartFold> folds_;
   std::set<ObjectId> roots_;  // targets that are produced here
+  // The members and outputs of positions that were assigned from here.
+  std::map<PullKey, std::pair<NodeRef, Generation>> assigned_;
+  std::map<Generation, Generation> kept_;  // given again instead of
   std::map<RequestId, BufferId> handed_;
   std::set<RequestId> cancelled_;
   BufferId abandoned_;  // kept in secret

@@ -41,6 +41,7 @@ struct Flow {
 
   // The server's end.
   Serving serving = Serving::kConnecting;
+  bool late = false;  // the pull has not come through yet
   PullId pull;
   BufferId from;
   std::uint64_t sent = 0;  // the first byte that has not left

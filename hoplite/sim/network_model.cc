@@ -15,15 +15,11 @@ NetworkModel::NetworkModel(const NetworkOptions& options, Agenda* agenda,
 }
 
 NetworkModel::Host& NetworkModel::host(NodeId node) {
-  if (node.value() >= hosts_.size()) {
-    hosts_.resize(node.value() + 1);
-    for (Host& each : hosts_) {
-      if (each.bytes_per_second == 0) {
-        each.bytes_per_second = options_.bytes_per_second;
-      }
-    }
+  Host& found = hosts_[node];
+  if (found.bytes_per_second == 0) {
+    found.bytes_per_second = options_.bytes_per_second;
   }
-  return hosts_[node.value()];
+  return found;
 }
 
 absl::Duration NetworkModel::Latency(NodeId a, NodeId b) const {
@@ -39,8 +35,9 @@ absl::Duration NetworkModel::Latency(NodeId a, NodeId b) const {
 }
 
 std::uint64_t NetworkModel::Rate(NodeId node) const {
-  return node.value() < hosts_.size() ? hosts_[node.value()].bytes_per_second
-                                      : options_.bytes_per_second;
+  const auto found = hosts_.find(node);
+  return found == hosts_.end() ? options_.bytes_per_second
+                               : found->second.bytes_per_second;
 }
 
 void NetworkModel::SetRate(NodeId node, std::uint64_t bytes_per_second) {
@@ -146,8 +143,8 @@ void NetworkModel::Pump(NodeId node) {
 }
 
 std::uint64_t NetworkModel::stream_bytes_sent(NodeId node) const {
-  return node.value() < hosts_.size() ? hosts_[node.value()].stream_bytes_sent
-                                      : 0;
+  const auto found = hosts_.find(node);
+  return found == hosts_.end() ? 0 : found->second.stream_bytes_sent;
 }
 
 }  // namespace hoplite::sim

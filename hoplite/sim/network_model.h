@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -115,7 +116,7 @@ class NetworkModel {
   const NetworkOptions options_;
   Agenda* const agenda_;
   FrameSource* const source_;
-  std::vector<Host> hosts_;      // indexed by node
+  std::map<NodeId, Host> hosts_;
   std::vector<Stream> streams_;  // indexed by stream - 1
 };
 

@@ -25,9 +25,14 @@ class NodeHost {
   virtual ContentTable& contents() = 0;
   // True where this node is up in this incarnation.
   virtual bool IsUp(NodeRef node) const = 0;
-  // REQUIRES: the node was up once.
+  // True where what one node sends reaches the other now: both run, the way is
+  // open, and the receiver has not been told that the sender is dead.
+  virtual bool Reaches(NodeRef from, NodeRef to) const = 0;
+  virtual bool HasNode(NodeId node) const = 0;
+  // REQUIRES: the node is up.
   virtual StoreModel& store(NodeId node) = 0;
-  // The event reaches the node's machine, in order with others so told.
+  // The event reaches the node's machine, in order with others so told, unless
+  // this life of the node ends before.
   virtual void Tell(NodeId node, Event event) = 0;
   // A command of the node makes no sense.
   virtual void Complain(NodeId node, std::string what) = 0;

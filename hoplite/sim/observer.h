@@ -36,6 +36,8 @@ class Observer {
   // All commands of one call are carried out.
   virtual void OnHandled(absl::Time, NodeRef, const Machine&) {}
   virtual void OnFrameSent(absl::Time, const FrameSent&) {}
+  // The node's life has ended, and all that it held with it.
+  virtual void OnNodeDown(absl::Time, NodeRef) {}
   // A command of the machine cannot be carried out.
   virtual void OnComplaint(absl::Time, NodeRef, absl::string_view) {}
   // The run has ended: nothing is under way and no request is open, or the

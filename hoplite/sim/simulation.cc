@@ -11,8 +11,6 @@
 namespace hoplite::sim {
 namespace {
 
-constexpr NodeId kHead(1);
-
 NetworkOptions WithSeed(NetworkOptions options, std::uint64_t seed) {
   options.seed = seed;
   return options;
@@ -67,40 +65,48 @@ void Simulation::StartMembers() {
 }
 
 void Simulation::StartNode(NodeConfig config) {
-  config.cluster = ClusterId(1);
+  if (!config.cluster) config.cluster = ClusterId(1);
   config.schedule = options_.schedule;
   config.store_capacity = options_.store_capacity;
   const NodeRef ref = config.self;
-  if (ref.node.value() >= slots_.size()) slots_.resize(ref.node.value() + 1);
-  HOPLITE_CHECK(slots_[ref.node.value()] == nullptr);
+  HOPLITE_CHECK(!slots_.contains(ref.node));
   std::set<NodeRef> learned;
+  NodeRef head;
   for (const Member& member : config.members) {
     if (member.ref.node.value() > options_.node_count) {
       learned.insert(member.ref);
     }
+    if (member.ref.node == kHeadNode) head = member.ref;
   }
-  slots_[ref.node.value()] = std::make_unique<Slot>(
-      ref, options_.store_capacity, options_.make_machine(std::move(config)));
-  slots_[ref.node.value()]->learned = std::move(learned);
+  if (ref.node == kHeadNode) ++head_lives_;
+  started_count_ += ref.node != kHeadNode || head_lives_ == 1 ? 1 : 0;
+  const ClusterId cluster = config.cluster;
+  Slot& started = *(slots_[ref.node] = std::make_unique<Slot>(
+                        ref, cluster, options_.store_capacity,
+                        options_.make_machine(std::move(config))));
+  started.learned = std::move(learned);
   // Everyone keeps a stream to the head.
-  data_plane_.Meet(ref.node, kHead);
-  ScheduleTick(*slots_[ref.node.value()]);
+  data_plane_.Meet(ref.node, kHeadNode);
+  if (ref.node != kHeadNode &&
+      (!IsUp(head) || slot(kHeadNode).cluster != cluster)) {
+    Tell(ref.node, event::PeerLost{head});
+  }
+  ScheduleTick(started);
 }
 
 Simulation::Slot& Simulation::slot(NodeId node) {
   HOPLITE_CHECK(FindSlot(node) != nullptr);
-  return *slots_[node.value()];
+  return *slots_.at(node);
 }
 
 const Simulation::Slot* Simulation::FindSlot(NodeId node) const {
-  return node.value() < slots_.size() ? slots_[node.value()].get() : nullptr;
+  const auto found = slots_.find(node);
+  return found == slots_.end() ? nullptr : found->second.get();
 }
 
 std::vector<NodeRef> Simulation::nodes() const {
   std::vector<NodeRef> found;
-  for (const std::unique_ptr<Slot>& each : slots_) {
-    if (each != nullptr) found.push_back(each->ref);
-  }
+  for (const auto& [id, each] : slots_) found.push_back(each->ref);
   return found;
 }
 
@@ -121,14 +127,6 @@ bool Simulation::IsUp(NodeRef node) const {
 
 StoreModel& Simulation::store(NodeId node) { return slot(node).store; }
 
-void Simulation::Join(std::uint64_t token) {
-  event::JoinRequested event;
-  event.token = token;
-  event.control_address = absl::StrCat("join-c", token);
-  event.data_address = absl::StrCat("join-d", token);
-  Tell(kHead, std::move(event));
-}
-
 void Simulation::Run(absl::Time limit) {
   while (agenda_.work_left() > 0 || clients_.open_requests() > 0) {
     const std::optional<absl::Time> next = agenda_.NextTime();
@@ -143,9 +141,22 @@ void Simulation::Run(absl::Time limit) {
 }
 
 void Simulation::Tell(NodeId node, Event event) {
-  agenda_.After(options_.local_delay, [this, node, event = std::move(event)] {
-    Deliver(node, event);
-  });
+  const Slot* const told = FindSlot(node);
+  if (told == nullptr) return;
+  agenda_.After(options_.local_delay,
+                [this, ref = told->ref, event = std::move(event)] {
+                  Happen(ref, event);
+                });
+}
+
+void Simulation::Happen(NodeRef node, const Event& event) {
+  if (!IsUp(node)) return;
+  if (IsStopped(node.node)) {
+    agenda_.At(wakes_.at(node.node),
+               [this, node, event] { Happen(node, event); });
+    return;
+  }
+  Deliver(node.node, event);
 }
 
 void Simulation::Deliver(NodeId node, const Event& event) {
@@ -154,14 +165,22 @@ void Simulation::Deliver(NodeId node, const Event& event) {
   for (Observer* observer : observers_) {
     observer->OnEvent(now, receiver.ref, event);
   }
+  ++receiver.events;
   receiver.machine->Handle(now, event, commands_);
   CarryOut(receiver);
 }
 
-void Simulation::Tick(NodeId node, absl::Time due) {
-  Slot& ticked = slot(node);
-  if (ticked.tick != due) return;
+void Simulation::Tick(NodeRef node, absl::Time due) {
+  if (!IsUp(node) || slot(node.node).tick != due) return;
+  Slot& ticked = slot(node.node);
   ticked.tick.reset();
+  if (IsStopped(node.node)) {
+    ticked.tick = wakes_.at(node.node);
+    agenda_.At(
+        *ticked.tick, [this, node, at = *ticked.tick] { Tick(node, at); },
+        Weight::kTimer);
+    return;
+  }
   const absl::Time now = agenda_.now();
   for (Observer* observer : observers_) observer->OnTimeout(now, ticked.ref);
   ticked.machine->HandleTimeout(now, commands_);
@@ -170,6 +189,12 @@ void Simulation::Tick(NodeId node, absl::Time due) {
 
 void Simulation::CarryOut(Slot& slot) {
   const absl::Time now = agenda_.now();
+  const bool dies = slot.dies.has_value() && slot.events >= slot.dies->event;
+  if (dies && commands_.size() > slot.dies->commands) {
+    commands_.erase(
+        commands_.begin() + static_cast<std::ptrdiff_t>(slot.dies->commands),
+        commands_.end());
+  }
   for (const Command& command : commands_) {
     for (Observer* observer : observers_) {
       observer->OnCommand(now, slot.ref, command);
@@ -177,6 +202,10 @@ void Simulation::CarryOut(Slot& slot) {
     std::visit([&](const auto& order) { Execute(slot, order); }, command);
   }
   commands_.clear();
+  if (dies) {
+    EndNode(slot.ref, slot.dies->detected);
+    return;
+  }
   for (Observer* observer : observers_) {
     observer->OnHandled(now, slot.ref, *slot.machine);
   }
@@ -190,8 +219,7 @@ void Simulation::ScheduleTick(Slot& slot) {
   if (slot.tick.has_value() && *slot.tick <= due) return;
   slot.tick = due;
   agenda_.At(
-      due, [this, node = slot.ref.node, due] { Tick(node, due); },
-      Weight::kTimer);
+      due, [this, node = slot.ref, due] { Tick(node, due); }, Weight::kTimer);
 }
 
 void Simulation::Complain(NodeId node, std::string what) {
@@ -212,6 +240,8 @@ void Simulation::BufferAdvanced(NodeId node, BufferId buffer) {
 
 void Simulation::LetGo(NodeId node, BufferId buffer,
                        StoreModel::Holder holder) {
+  // The clients of a node may outlive it.
+  if (!HasNode(node) || !store(node).Contains(buffer)) return;
   if (store(node).LetGo(buffer, holder)) Tell(node, event::RoomFreed{});
 }
 

@@ -15,12 +15,15 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "hoplite/sim/client_model.h"
 #include "hoplite/sim/data_plane_model.h"
+#include "hoplite/sim/fault.h"
 #include "hoplite/sim/machine.h"
 #include "hoplite/sim/node_host.h"
 
@@ -57,17 +60,43 @@ class Simulation final : private NodeHost {
   Agenda& agenda() override { return agenda_; }
   ContentTable& contents() override { return contents_; }
 
-  // A process asks the head to be a member. `token` tells joins apart.
+  // A process asks the head to be a member, until it is admitted. `token`
+  // tells joins apart.
   void Join(std::uint64_t token);
+
+  // --- What goes wrong. Where a node is not up, nothing does. ---
+  // Its process is killed. The head hears so by `detected` later than others.
+  void Crash(NodeId node, absl::Duration detected = absl::ZeroDuration());
+  // The same, in the midst of an event.
+  void CrashAtEvent(const fault::CrashAtEvent& crash);
+  // The same, and so much later a new process is started in its place.
+  void Restart(NodeId node, absl::Duration detected, absl::Duration away);
+  // A new process is started as the head, at the address of the last one.
+  void RestartHead();
+  // It stands still, and what reaches it waits.
+  void Stop(NodeId node, absl::Duration duration);
+  // What `from` sends does not come through to `to`.
+  void Cut(NodeId from, NodeId to, absl::Duration duration);
+  // The control streams between the two break, with all that is on them, and
+  // are made anew so much later; what is sent meanwhile waits for that. What
+  // `b` sends before it has noticed is lost.
+  void BreakControl(NodeId a, NodeId b, absl::Duration outage,
+                    absl::Duration noticed = absl::ZeroDuration());
+  // What the head sends to the node does not arrive before that.
+  void DelayNews(NodeId node, absl::Time until);
+  // The head takes the node for dead.
+  void Suspect(NodeId node);
 
   // Runs until no request is open and nothing is under way, or the time is
   // `limit`; then tells the observers. May be called again.
   void Run(absl::Time limit);
 
-  // Members that have been started, in order of their ids.
+  // How many members there have been.
+  std::uint32_t started_count() const { return started_count_; }
+  // Members that are up, in order of their ids.
   std::vector<NodeRef> nodes() const;
   NodeRef node(std::uint32_t index) const { return nodes().at(index); }
-  // REQUIRES: the node was started.
+  // REQUIRES: the node is up.
   const Machine& machine(NodeId node) const;
   const StoreModel& store_of(NodeId node) const;
   // What a payload stands for; none where nobody made it.
@@ -78,7 +107,19 @@ class Simulation final : private NodeHost {
  private:
   struct Slot;
 
+  // What is on its way from one machine to another.
+  struct Letter {
+    NodeRef from;
+    NodeRef to;
+    ClusterId cluster;
+    std::uint64_t stream = 0;  // of this age
+    Message message;
+  };
+  using Way = std::pair<NodeId, NodeId>;
+
   bool IsUp(NodeRef node) const override;
+  bool Reaches(NodeRef from, NodeRef to) const override;
+  bool HasNode(NodeId node) const override { return FindSlot(node) != nullptr; }
   StoreModel& store(NodeId node) override;
   void Tell(NodeId node, Event event) override;
   void Complain(NodeId node, std::string what) override;
@@ -91,14 +132,32 @@ class Simulation final : private NodeHost {
   const Slot* FindSlot(NodeId node) const;
   void StartNode(NodeConfig config);
   void StartMembers();
+  // The event happens to this life of a node, once it runs.
+  void Happen(NodeRef node, const Event& event);
   void Deliver(NodeId node, const Event& event);
-  void Tick(NodeId node, absl::Time due);
+  void Arrive(const Letter& letter);
+  bool IsStopped(NodeId node) const;
+  bool IsCut(NodeId from, NodeId to) const;
+  // The node's life ends; `died`: its peers are told so by their connections.
+  void EndNode(NodeRef node, absl::Duration detected);
+  void EndLife(NodeRef node, const command::EndLife& order);
+  void TryJoin(std::uint64_t token, std::uint64_t asked_of);
+  void TrySeek(NodeRef node, std::uint64_t number);
+  // The node's process is started again, as another node.
+  void JoinAgain();
+  // Both ends lose their streams to each other; `b` notices so much later.
+  void LoseEachOther(NodeRef a, NodeRef b, absl::Duration noticed);
+  void FindEachOther(NodeRef a, NodeRef b);
+  void Tick(NodeRef node, absl::Time due);
   // Carries out what the machine has just commanded.
   void CarryOut(Slot& slot);
   void ScheduleTick(Slot& slot);
 
   void Execute(Slot& slot, const command::Send& order);
   void Execute(Slot& slot, const command::Admit& order);
+  void Execute(Slot& slot, const command::RefuseReturn& order);
+  void Execute(Slot& slot, const command::SeekHead& order);
+  void Execute(Slot& slot, const command::EndLife& order);
   void Execute(Slot& slot, const command::LearnMember& order);
   void Execute(Slot& slot, const command::ForgetMember& order);
   void Execute(Slot& slot, const command::CreateBuffer& order);
@@ -119,7 +178,20 @@ class Simulation final : private NodeHost {
   DataPlaneModel data_plane_;
   ClientModel clients_;
   std::vector<Observer*> observers_;
-  std::vector<std::unique_ptr<Slot>> slots_;  // indexed by node
+  std::map<NodeId, std::unique_ptr<Slot>> slots_;  // of nodes that are up
+  std::uint32_t started_count_ = 0;
+  std::vector<std::unique_ptr<Slot>> ended_;
+  std::map<NodeId, absl::Time> wakes_;  // nodes that are stopped
+  std::map<Way, absl::Time> cuts_;
+  std::map<Way, std::uint64_t> ages_;         // of control streams
+  std::map<Way, absl::Time> outages_;         // of control streams, their ends
+  bool news_may_be_late_ = false;             // nodes may not know all members
+  std::map<std::uint64_t, NodeRef> returns_;  // by token
+  std::set<std::uint64_t> admitted_;          // joins, by token
+  std::uint64_t last_rejoin_ = 1000;          // beyond the tokens of tests
+  std::uint64_t last_return_ = std::uint64_t{1} << 32;
+  std::uint64_t last_cluster_ = 1;
+  std::uint64_t head_lives_ = 0;
   // Keeps every payload, so that an address names one for the whole run.
   std::map<const std::string*, std::pair<Payload, ContentId>> payloads_;
   Commands commands_;

@@ -10,30 +10,60 @@
 namespace hoplite::sim {
 
 void Simulation::Execute(Slot& slot, const command::Send& order) {
-  const bool member_at_start =
-      order.to.node.value() <= options_.node_count && IsUp(order.to);
+  const bool member_at_start = order.to.node.value() <= options_.node_count;
+  if (slot.forgotten.contains(order.to)) return;
   if (!member_at_start && order.to != slot.ref &&
       !slot.learned.contains(order.to)) {
+    if (news_may_be_late_) {
+      slot.to_strangers.push_back(order);
+      return;
+    }
     Complain(slot.ref.node, absl::StrCat("sends to ", ToString(order.to.node),
                                          ", which it does not know"));
     return;
   }
   data_plane_.Meet(slot.ref.node, order.to.node);
+  const Way way(slot.ref.node, order.to.node);
   data_plane_.network().SendControl(
       slot.ref.node, order.to.node, WireBytes(order.message),
-      [this, from = slot.ref, to = order.to, message = order.message] {
-        if (IsUp(to)) Deliver(to.node, event::MessageReceived{from, message});
-      });
+      [this, letter = Letter{slot.ref, order.to, slot.cluster, ages_[way],
+                             order.message}] { Arrive(letter); });
 }
 
 void Simulation::Execute(Slot& slot, const command::Admit& order) {
+  const auto returns = returns_.find(order.token);
+  if (returns != returns_.end()) {
+    const NodeRef to = std::exchange(returns->second, NodeRef());
+    agenda_.After(
+        data_plane_.network().Latency(slot.ref.node, to.node),
+        [this, to, order] {
+          if (!IsUp(to)) return;
+          this->slot(to.node).seeks.reset();
+          Tell(to.node, event::HeadFound{order.members, order.shard_map});
+        });
+    return;
+  }
   // In the order of the stream to the new node, before what follows.
   const std::uint64_t bytes =
       WireBytes(message::MapUpdate{order.shard_map.assignments()});
   data_plane_.network().SendControl(
-      slot.ref.node, order.member.ref.node, bytes, [this, order] {
+      slot.ref.node, order.member.ref.node, bytes,
+      [this, order, head = slot.ref, cluster = slot.cluster] {
+        // The answer is lost with the head that gave it.
+        if (!IsUp(head) || this->slot(kHeadNode).cluster != cluster) return;
+        // Ids are of one cluster, and a run keeps nodes by theirs: whoever is
+        // admitted by the head of another waits until that succeeds.
+        const NodeId id = order.member.ref.node;
+        if (HasNode(id) && this->slot(id).cluster != cluster) return;
+        if (!admitted_.insert(order.token).second) return;
+        if (HasNode(id)) {
+          Complain(kHeadNode, absl::StrCat("admits somebody as ", ToString(id),
+                                           ", which is up"));
+          return;
+        }
         NodeConfig config;
         config.self = order.member.ref;
+        config.cluster = cluster;
         config.seed = options_.seed + order.member.ref.node.value();
         config.members = order.members;
         config.shard_map = order.shard_map;
@@ -41,12 +71,42 @@ void Simulation::Execute(Slot& slot, const command::Admit& order) {
       });
 }
 
+void Simulation::Execute(Slot& slot, const command::RefuseReturn& order) {
+  const auto returns = returns_.find(order.token);
+  if (returns == returns_.end()) return;
+  const NodeRef to = std::exchange(returns->second, NodeRef());
+  agenda_.After(data_plane_.network().Latency(slot.ref.node, to.node),
+                [this, to, reason = order.reason] {
+                  if (!IsUp(to)) return;
+                  this->slot(to.node).seeks.reset();
+                  Tell(to.node, event::Fenced{reason});
+                });
+}
+
+void Simulation::Execute(Slot& slot, const command::SeekHead& order) {
+  slot.seeks = order;
+  TrySeek(slot.ref, ++slot.seek_number);
+}
+
+void Simulation::Execute(Slot& slot, const command::EndLife& order) {
+  agenda_.After(absl::ZeroDuration(), [this, node = slot.ref, order] {
+    if (IsUp(node)) EndLife(node, order);
+  });
+}
+
 void Simulation::Execute(Slot& slot, const command::LearnMember& order) {
   slot.learned.insert(order.member.ref);
+  for (const command::Send& kept : std::exchange(slot.to_strangers, {})) {
+    Execute(slot, kept);
+  }
 }
 
 void Simulation::Execute(Slot& slot, const command::ForgetMember& order) {
   slot.learned.erase(order.member);
+  slot.forgotten.insert(order.member);
+  data_plane_.BreakBetween(slot.ref, order.member);
+  if (!IsUp(order.member)) return;
+  Tell(order.member.node, event::PeerLost{slot.ref});
 }
 
 void Simulation::Execute(Slot& slot, const command::CreateBuffer& order) {

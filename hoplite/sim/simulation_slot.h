@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "hoplite/base/id.h"
@@ -20,14 +21,27 @@
 namespace hoplite::sim {
 
 struct Simulation::Slot {
-  Slot(NodeRef node, std::uint64_t capacity, std::unique_ptr<Machine> made)
-      : ref(node), store(capacity), machine(std::move(made)) {}
+  Slot(NodeRef node, ClusterId its_cluster, std::uint64_t capacity,
+       std::unique_ptr<Machine> made)
+      : ref(node),
+        cluster(its_cluster),
+        store(capacity),
+        machine(std::move(made)) {}
 
   const NodeRef ref;
+  const ClusterId cluster;
   StoreModel store;
   std::unique_ptr<Machine> machine;
   std::optional<absl::Time> tick;  // the one that counts
   std::set<NodeRef> learned;       // beyond the members at the start
+  std::set<NodeRef> forgotten;     // whatever they say is refused
+  // For members of whom the head has not told it yet.
+  std::vector<command::Send> to_strangers;
+  absl::Time deaf_until;  // to the head: its stream is slow
+  std::optional<command::SeekHead> seeks;
+  std::uint64_t seek_number = 0;  // of the last SeekHead
+  std::uint64_t events = 0;       // handled
+  std::optional<fault::CrashAtEvent> dies;
   std::set<BufferId> ever_created;
   std::set<BufferId> refused;  // and not released since
 };

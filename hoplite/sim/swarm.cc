@@ -4,10 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "hoplite/base/random.h"
-#include "hoplite/sim/alone.h"
 #include "hoplite/sim/checkers.h"
-#include "hoplite/sim/network_model.h"
 #include "hoplite/sim/workload.h"
 
 namespace hoplite::sim {
@@ -15,56 +14,6 @@ namespace {
 
 constexpr std::size_t kLinesKept = 200;
 constexpr absl::Duration kRunMax = absl::Minutes(5);
-
-SimulationOptions DrawSimulation(Random random) {
-  SimulationOptions options;
-  options.node_count = static_cast<std::uint32_t>(
-      random.Chance(1, 12) ? random.Between(17, 32) : random.Between(1, 16));
-  options.seed = random.Next();
-  if (random.Chance(1, 3)) {
-    options.shard_host_count = static_cast<std::uint32_t>(random.Between(1, 4));
-  }
-  NetworkOptions& network = options.network;
-  network.latency = absl::Microseconds(random.Between(5, 200));
-  if (random.Chance(1, 2)) {
-    network.latency_spread = absl::Microseconds(random.Between(1, 500));
-  }
-  constexpr std::uint64_t kMegabit = 125'000;
-  constexpr std::uint64_t kRates[] = {100 * kMegabit, 250 * kMegabit,
-                                      1000 * kMegabit, 10'000 * kMegabit};
-  network.bytes_per_second = kRates[random.Below(std::size(kRates))];
-  if (random.Chance(1, 2)) {
-    network.frame_cost = absl::Microseconds(random.Between(0, 30));
-  }
-  options.local_delay = absl::Nanoseconds(random.Between(0, 20'000));
-  options.occurrences_max = 5'000'000;
-  options.data_plane.measures = random.Chance(2, 3);
-  if (random.Chance(1, 4)) {
-    options.data_plane.frame_bytes_min = 1u << random.Between(14, 20);
-  }
-  return options;
-}
-
-WorkloadOptions DrawKinds(Random random) {
-  WorkloadOptions options;
-  options.collectives = static_cast<std::uint32_t>(random.Between(1, 6));
-  options.size_max = random.Chance(1, 10) ? 4 << 20 : 512 << 10;
-  options.stagger = random.Chance(1, 3)
-                        ? absl::ZeroDuration()
-                        : absl::Microseconds(random.Between(1, 20'000));
-  bool* const usual[] = {&options.broadcasts, &options.gathers,
-                         &options.reduces,    &options.small,
-                         &options.large,      &options.payloads,
-                         &options.delete_all};
-  for (bool* feature : usual) *feature = random.Chance(4, 5);
-  bool* const unusual[] = {&options.nested,         &options.streaming,
-                           &options.slow_writers,   &options.second_puts,
-                           &options.abandoned_puts, &options.missing,
-                           &options.cancels,        &options.short_deadlines,
-                           &options.deletes,        &options.odd_requests};
-  for (bool* feature : unusual) *feature = random.Chance(1, 3);
-  return options;
-}
 
 // What is asked of a run with nodes that join: first the members at the start
 // work; when the others have joined, all do.
@@ -87,68 +36,74 @@ Workload DrawWithJoins(const SwarmOptions& options, Random& random) {
   return workload;
 }
 
-void ScheduleJoins(const SwarmOptions& options, Random random,
-                   Simulation* simulation) {
+std::vector<absl::Duration> DrawJoins(std::uint32_t count, Random random) {
   constexpr std::uint64_t kWithin = 100'000;  // microseconds
-  for (std::uint32_t i = 1; i <= options.joining; ++i) {
-    simulation->agenda().After(absl::Microseconds(random.Below(kWithin)),
-                               [simulation, i] { simulation->Join(i); });
+  std::vector<absl::Duration> joins;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    joins.push_back(absl::Microseconds(random.Below(kWithin)));
+  }
+  return joins;
+}
+
+// Those that are left, which then wait for nobody who is not.
+Workload LeaveOut(const Workload& workload,
+                  const std::set<std::size_t>& without) {
+  std::vector<std::size_t> places;
+  Workload kept;
+  for (std::size_t i = 0; i < workload.size(); ++i) {
+    places.push_back(kept.size());
+    if (without.contains(i)) continue;
+    Operation operation = workload[i];
+    std::erase_if(operation.after,
+                  [&](std::size_t each) { return without.contains(each); });
+    for (std::size_t& each : operation.after) each = places[each];
+    kept.push_back(std::move(operation));
+  }
+  return kept;
+}
+
+FaultPlan LeaveOut(const FaultPlan& plan,
+                   const std::set<std::size_t>& without) {
+  FaultPlan kept;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    if (!without.contains(i)) kept.push_back(plan[i]);
+  }
+  return kept;
+}
+
+// What is to be true when all that goes wrong is over.
+void ExpectRecovery(const SwarmOptions& options, Checkers* checkers) {
+  if (options.workload.delete_all && !options.alone) {
+    checkers->leaks().ExpectEmptyStores();
+  }
+  const FaultOptions& faults = options.faults;
+  if (!faults.loses_members() && !faults.breaks_control()) return;
+  constexpr absl::Duration kAllAnswered = absl::Seconds(2);
+  const absl::Time over = absl::UnixEpoch() + OverAfter(faults);
+  checkers->recovery().EndReductions(over + kDrawnTimeout + kAllAnswered);
+  const bool short_of_room =
+      options.simulation.store_capacity < SimulationOptions().store_capacity;
+  if (!short_of_room && !MayOutlastDeadlines(options)) {
+    checkers->recovery().ExpectRecovery(over);
   }
 }
 
-// True where the slowest link may be too slow for what is asked of it: each
-// collective may bring an object of each node to each.
-bool MayOutlastDeadlines(const SwarmOptions& options) {
-  const std::uint64_t node_count =
-      options.simulation.node_count + options.joining;
-  const std::uint64_t draws = options.joining > 0 ? 2 : 1;
-  const std::uint64_t bytes = draws * options.workload.collectives *
-                              node_count * options.workload.size_max;
-  const std::uint64_t times = options.faults.slow_nodes > 0 ? kSlowTimesMax : 1;
-  const std::uint64_t rate =
-      options.simulation.network.bytes_per_second / times;
-  return NetworkModel::TimeFor(bytes, rate) > kDrawnTimeout;
+void Count(const WorkloadRunner& runner, SwarmResult* result) {
+  result->operations = runner.size();
+  for (std::size_t i = 0; i < runner.size(); ++i) {
+    if (runner.answered(i).has_value() &&
+        runner.answer(i).code == absl::StatusCode::kOk) {
+      ++result->succeeded;
+    }
+  }
+}
+
+std::string Flag(absl::string_view name, const std::set<std::size_t>& without) {
+  if (without.empty()) return "";
+  return absl::StrCat(" --", name, "=", absl::StrJoin(without, ","));
 }
 
 }  // namespace
-
-SwarmOptions DrawSwarmOptions(std::uint64_t seed) {
-  SwarmOptions options;
-  options.seed = seed;
-  Random random(seed);
-  options.simulation = DrawSimulation(random.Fork());
-  options.workload = DrawKinds(random.Fork());
-  options.workload.node_count = options.simulation.node_count;
-  Random faults = random.Fork();
-  if (faults.Chance(1, 6)) {
-    options.alone = true;
-    options.simulation.data_plane.measures = true;
-    options.simulation.data_plane.frame_bytes_min = 1;
-    return options;
-  }
-  if (faults.Chance(1, 4)) {
-    options.faults.slow_nodes =
-        static_cast<std::uint32_t>(faults.Between(1, 3));
-  }
-  if (faults.Chance(1, 6)) {
-    options.faults.broken_streams =
-        static_cast<std::uint32_t>(faults.Between(1, 4));
-    options.workload.promises = false;
-  }
-  if (faults.Chance(1, 6)) {
-    options.joining = static_cast<std::uint32_t>(faults.Between(1, 5));
-    // All shards but the head's spread anew at each join.
-    options.simulation.shard_host_count = 0;
-  }
-  if (MayOutlastDeadlines(options)) options.workload.promises = false;
-  if (faults.Chance(1, 5)) {
-    // Stores that are soon full.
-    options.simulation.store_capacity =
-        options.workload.size_max * faults.Between(1, 8);
-    options.workload.promises = false;
-  }
-  return options;
-}
 
 std::string Describe(const SwarmOptions& options) {
   const NetworkOptions& network = options.simulation.network;
@@ -164,41 +119,55 @@ std::string Describe(const SwarmOptions& options) {
       Describe(options.workload), " ", Describe(options.faults));
 }
 
-std::string ReplayCommand(std::uint64_t seed) {
+std::string ReplayCommand(const SwarmOptions& options) {
   return absl::StrCat(
-      "./bazelw run //tests/simulation:swarm -- --seeds=1 --first-seed=", seed);
+      "./bazelw run //tests/simulation:swarm -- --seeds=1 --first-seed=",
+      options.seed, Flag("without-faults", options.without_faults),
+      Flag("without-operations", options.without_operations));
+}
+
+SwarmDraw DrawSwarm(const SwarmOptions& options) {
+  SwarmDraw draw;
+  Random random(options.seed ^ 0x5eed);
+  if (options.alone) {
+    draw.workload = DrawAlone(options.simulation, options.workload.size_max,
+                              random, &draw.alone);
+  } else if (options.joining > 0) {
+    draw.workload = DrawWithJoins(options, random);
+    draw.joins = DrawJoins(options.joining, random.Fork());
+  } else {
+    draw.workload = DrawWorkload(options.workload, random);
+  }
+  Random fault_random = random.Fork();
+  draw.faults = DrawFaultPlan(options.faults, options.simulation.node_count,
+                              fault_random);
+  return draw;
 }
 
 SwarmResult RunSwarm(const SwarmOptions& options, Trace::LineSink sink) {
-  const bool breaks = options.faults.broken_streams > 0;
+  const FaultOptions& faults = options.faults;
   Simulation simulation(options.simulation);
-  Checkers checkers(&simulation, CheckerOptions{.faults = breaks});
+  Checkers checkers(
+      &simulation,
+      CheckerOptions{.faults = faults.broken_streams > 0 ||
+                               faults.breaks_control() ||
+                               faults.loses_members(),
+                     .slack = faults.stopped_nodes * faults.longest});
   Trace trace(kLinesKept, std::move(sink));
   simulation.AddObserver(&trace);
-  Random random(options.seed ^ 0x5eed);
-  AloneCollective alone;
-  Workload workload;
-  if (options.alone) {
-    workload = DrawAlone(options.simulation, options.workload.size_max, random,
-                         &alone);
-  } else if (options.joining > 0) {
-    workload = DrawWithJoins(options, random);
-    ScheduleJoins(options, random.Fork(), &simulation);
-  } else {
-    workload = DrawWorkload(options.workload, random);
+  const SwarmDraw draw = DrawSwarm(options);
+  for (std::size_t i = 0; i < draw.joins.size(); ++i) {
+    simulation.agenda().After(draw.joins[i],
+                              [&simulation, i] { simulation.Join(i + 1); });
   }
-  if (options.workload.delete_all && !options.alone) {
-    checkers.leaks().ExpectEmptyStores();
-  }
-  WorkloadRunner runner(&simulation, &checkers.requests(), std::move(workload));
-  Random fault_random = random.Fork();
-  Apply(DrawFaultPlan(options.faults, options.simulation.node_count,
-                      fault_random),
-        &simulation);
+  WorkloadRunner runner(&simulation, &checkers.requests(),
+                        LeaveOut(draw.workload, options.without_operations));
+  Apply(LeaveOut(draw.faults, options.without_faults), &simulation);
+  ExpectRecovery(options, &checkers);
   simulation.Run(absl::UnixEpoch() + kRunMax);
   Violations timing;
-  if (options.alone) {
-    JudgeTime(options.simulation, alone, runner, &timing);
+  if (options.alone && options.without_operations.empty()) {
+    JudgeTime(options.simulation, draw.alone, runner, &timing);
   }
 
   SwarmResult result;
@@ -209,14 +178,8 @@ SwarmResult RunSwarm(const SwarmOptions& options, Trace::LineSink sink) {
                            trace.last_lines().end());
   result.trace_hash = trace.hash();
   result.trace_lines = trace.line_count();
-  result.operations = runner.size();
-  for (std::size_t i = 0; i < runner.size(); ++i) {
-    if (runner.answered(i).has_value() &&
-        runner.answer(i).code == absl::StatusCode::kOk) {
-      ++result.succeeded;
-    }
-  }
   result.virtual_time = simulation.agenda().now() - absl::UnixEpoch();
+  Count(runner, &result);
   return result;
 }
 

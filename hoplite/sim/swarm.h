@@ -5,10 +5,13 @@
 #ifndef HOPLITE_SIM_SWARM_H_
 #define HOPLITE_SIM_SWARM_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "hoplite/sim/alone.h"
 #include "hoplite/sim/fault_plan.h"
 #include "hoplite/sim/simulation.h"
 #include "hoplite/sim/trace.h"
@@ -26,13 +29,28 @@ struct SwarmOptions {
   bool alone = false;
   // Nodes that join while the others work; afterwards all work together.
   std::uint32_t joining = 0;
+  // Of what is drawn, what does not happen, by its place in SwarmDraw.
+  std::set<std::size_t> without_faults;
+  std::set<std::size_t> without_operations;
 };
 
 SwarmOptions DrawSwarmOptions(std::uint64_t seed);
+// True where the slowest link may be too slow for what is asked of it.
+bool MayOutlastDeadlines(const SwarmOptions& options);
 // All options, for the banner.
 std::string Describe(const SwarmOptions& options);
-// The command that runs this seed again.
-std::string ReplayCommand(std::uint64_t seed);
+// The command that runs this again.
+std::string ReplayCommand(const SwarmOptions& options);
+
+// What happens in a run.
+struct SwarmDraw {
+  Workload workload;
+  AloneCollective alone;
+  std::vector<absl::Duration> joins;  // from the start on
+  FaultPlan faults;
+};
+// All of it, whatever `options` leaves out.
+SwarmDraw DrawSwarm(const SwarmOptions& options);
 
 struct SwarmResult {
   std::vector<Violation> violations;

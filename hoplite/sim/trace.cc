@@ -37,4 +37,8 @@ void Trace::OnComplaint(absl::Time now, NodeRef node, absl::string_view what) {
   Line(now, node, '!', what);
 }
 
+void Trace::OnNodeDown(absl::Time now, NodeRef node) {
+  Line(now, node, 'x', "down");
+}
+
 }  // namespace hoplite::sim

@@ -40,6 +40,7 @@ class Trace final : public Observer {
   void OnCommand(absl::Time now, NodeRef node, const Command& command) override;
   void OnComplaint(absl::Time now, NodeRef node,
                    absl::string_view what) override;
+  void OnNodeDown(absl::Time now, NodeRef node) override;
 
  private:
   void Line(absl::Time now, NodeRef node, char kind, absl::string_view text);

@@ -47,8 +47,8 @@ class Drawing {
   };
 
   NodeId AnyNode() {
-    return NodeId(
-        static_cast<std::uint32_t>(random_.Between(1, options_.node_count)));
+    return NodeId(static_cast<std::uint32_t>(
+        random_.Between(options_.first_node, options_.node_count)));
   }
   absl::Duration AnyStart() {
     const std::int64_t span = absl::ToInt64Nanoseconds(options_.stagger);
@@ -194,7 +194,7 @@ void Drawing::Broadcast() {
   const std::uint64_t gets = random_.Between(1, options_.node_count + 1);
   const bool everyone = random_.Chance(1, 2);
   if (everyone) {
-    for (std::uint32_t i = 1; i <= options_.node_count; ++i) {
+    for (std::uint32_t i = options_.first_node; i <= options_.node_count; ++i) {
       Get(NodeId(i), made);
     }
   } else {
@@ -212,7 +212,7 @@ void Drawing::Gather() {
   }
   const bool all = random_.Chance(1, 3);
   const NodeId one = AnyNode();
-  for (std::uint32_t i = 1; i <= options_.node_count; ++i) {
+  for (std::uint32_t i = options_.first_node; i <= options_.node_count; ++i) {
     if (!all && NodeId(i) != one) continue;
     for (const Made& part : parts) Get(NodeId(i), part);
   }
@@ -280,7 +280,7 @@ void Drawing::ReduceAndGet() {
   }
   Disturb(target);
   if (random_.Chance(1, 2)) {
-    for (std::uint32_t i = 1; i <= options_.node_count; ++i) {
+    for (std::uint32_t i = options_.first_node; i <= options_.node_count; ++i) {
       Get(NodeId(i), target);
     }
   } else {

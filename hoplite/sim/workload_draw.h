@@ -21,6 +21,7 @@ inline constexpr absl::Duration kDrawnTimeout = absl::Seconds(60);
 
 struct WorkloadOptions {
   std::uint32_t node_count = 4;  // members with the ids 1 to node_count
+  std::uint32_t first_node = 1;  // those before it have no clients
   std::uint32_t collectives = 3;
   std::uint64_t size_max = 1 << 20;
   absl::Duration stagger = absl::Milliseconds(5);  // arrivals in [0, stagger]

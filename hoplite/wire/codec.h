@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "hoplite/core/directory/shard_map.h"
+#include "hoplite/core/membership/cluster_view.h"
 #include "hoplite/core/message.h"
 #include "hoplite/wire/hoplite.pb.h"
 
@@ -51,6 +52,8 @@ NodeRef EncodeNodeRef(hoplite::NodeRef ref);
 hoplite::NodeRef DecodeNodeRef(const NodeRef& ref);
 absl::StatusOr<Member> EncodeMember(const hoplite::Member& member);
 absl::StatusOr<hoplite::Member> DecodeMember(const Member& member);
+absl::StatusOr<ClusterView> EncodeView(const hoplite::ClusterView& view);
+absl::StatusOr<hoplite::ClusterView> DecodeView(const ClusterView& view);
 absl::StatusOr<ShardAssignment> EncodeAssignment(
     const hoplite::ShardAssignment& assignment);
 absl::StatusOr<hoplite::ShardAssignment> DecodeAssignment(

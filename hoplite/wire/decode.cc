@@ -67,6 +67,10 @@ std::optional<hoplite::Message> ReadDirectory(MessageReader& reader,
       return reader.Read(envelope.evict_ask());
     case Envelope::kEvictAnswer:
       return reader.Read(envelope.evict_answer());
+    case Envelope::kHoldings:
+      return reader.Read(envelope.holdings());
+    case Envelope::kHoldingsAsk:
+      return reader.Read(envelope.holdings_ask());
     case Envelope::kFinal:
       return reader.Read(envelope.final());
     default:

@@ -130,6 +130,18 @@ class Encoder {
     FillList(from.denied, to->mutable_denied(), kListLengthMax,
              "EvictAnswer.denied");
   }
+  void Add(const message::Holdings& from) {
+    auto* to = envelope_.mutable_holdings();
+    Fill(from.at, to->mutable_at());
+    to->set_first(from.first);
+    to->set_last(from.last);
+    FillList(from.entries, to->mutable_entries(), kListLengthMax,
+             "Holdings.entries");
+  }
+  void Add(const message::HoldingsAsk& from) {
+    FillList(from.shards, envelope_.mutable_holdings_ask()->mutable_shards(),
+             kShardCount, "HoldingsAsk.shards");
+  }
   void Add(const message::Final& from) {
     FillCopy(from, envelope_.mutable_final());
   }
@@ -190,7 +202,10 @@ class Encoder {
     if (from.lost) Fill(from.lost, to->mutable_lost());
   }
   void Add(const message::Release& from) {
-    envelope_.mutable_release()->set_target(Id(from.target));
+    auto* to = envelope_.mutable_release();
+    to->set_target(Id(from.target));
+    to->set_position(from.position);
+    Fill(from.output, to->mutable_output());
   }
 
   // --- Values. ---
@@ -210,6 +225,7 @@ class Encoder {
   void Fill(const hoplite::ShardAssignment& from, ShardAssignment* to) {
     Fill(from.at, to->mutable_at());
     if (from.host) Fill(from.host, to->mutable_host());
+    to->set_rebuilds(from.rebuilds);
   }
   void Fill(const hoplite::Generation& from, Generation* to) {
     to->set_node(from.node.value());
@@ -219,12 +235,25 @@ class Encoder {
 
  private:
   // --- Entries of lists. ---
+  void Fill(const message::Holding& from, Holding* to) {
+    to->set_object(Id(from.object));
+    to->set_state(static_cast<std::uint32_t>(from.state));
+    Fill(from.generation, to->mutable_generation());
+    to->set_size(from.size);
+    to->set_frame_bytes(from.frame_bytes);
+    to->set_ask(from.ask.value());
+    if (from.server) Fill(from.server, to->mutable_server());
+    to->set_final(from.final);
+    to->set_streams(from.streams);
+  }
   void Fill(const message::EvictEntry& from, EvictEntry* to) {
     FillCopy(from, to);
   }
   void Fill(const message::WatchEntry& from, WatchEntry* to) {
     Fill(from.at, to->mutable_at());
     to->set_object(Id(from.object));
+    FillList(from.avoid, to->mutable_avoid(), kListLengthMax,
+             "WatchEntry.avoid");
   }
   void Fill(const message::SourceEntry& from, SourceEntry* to) {
     to->set_object(Id(from.object));

@@ -151,6 +151,19 @@ message::EvictAnswer MessageReader::Read(const EvictAnswer& from) {
                                                   "EvictAnswer.denied")};
 }
 
+message::Holdings MessageReader::Read(const Holdings& from) {
+  return {.at = Read(from.at()),
+          .first = from.first(),
+          .last = from.last(),
+          .entries = ReadList<message::Holding>(from.entries(), kListLengthMax,
+                                                "Holdings.entries")};
+}
+
+message::HoldingsAsk MessageReader::Read(const HoldingsAsk& from) {
+  return {.shards = ReadList<hoplite::ShardAssignment>(
+              from.shards(), kShardCount, "HoldingsAsk.shards")};
+}
+
 message::Final MessageReader::Read(const Final& from) {
   return ReadCopy<message::Final>(from, "Final.object");
 }
@@ -217,7 +230,9 @@ message::AssignmentFailed MessageReader::Read(const AssignmentFailed& from) {
 }
 
 message::Release MessageReader::Read(const Release& from) {
-  return {.target = Id(from.target(), "Release.target")};
+  return {.target = Id(from.target(), "Release.target"),
+          .position = from.position(),
+          .output = ReadGeneration(from.output())};
 }
 
 // --- Values. ---
@@ -226,6 +241,10 @@ hoplite::Member MessageReader::Read(const Member& from) {
   return {.ref = DecodeNodeRef(from.ref()),
           .control_address = Address(from.control_address()),
           .data_address = Address(from.data_address())};
+}
+
+hoplite::NodeRef MessageReader::Read(const NodeRef& from) {
+  return DecodeNodeRef(from);
 }
 
 hoplite::ShardRef MessageReader::Read(const ShardRef& from) {
@@ -237,7 +256,9 @@ hoplite::ShardRef MessageReader::Read(const ShardRef& from) {
 }
 
 hoplite::ShardAssignment MessageReader::Read(const ShardAssignment& from) {
-  return {.at = Read(from.at()), .host = DecodeNodeRef(from.host())};
+  return {.at = Read(from.at()),
+          .host = DecodeNodeRef(from.host()),
+          .rebuilds = from.rebuilds()};
 }
 
 // --- Entries of lists. ---
@@ -246,9 +267,28 @@ message::EvictEntry MessageReader::Read(const EvictEntry& from) {
   return ReadCopy<message::EvictEntry>(from, "EvictEntry.object");
 }
 
+message::Holding MessageReader::Read(const Holding& from) {
+  const auto last =
+      static_cast<std::uint32_t>(message::Holding::State::kComplete);
+  if (from.state() > last) {
+    Fail(absl::StrFormat("Holding.state is %d, above %d", from.state(), last));
+  }
+  return {.object = Id(from.object(), "Holding.object"),
+          .state = static_cast<message::Holding::State>(from.state()),
+          .generation = ReadGeneration(from.generation()),
+          .size = from.size(),
+          .frame_bytes = from.frame_bytes(),
+          .ask = AskNumber(from.ask()),
+          .server = DecodeNodeRef(from.server()),
+          .final = from.final(),
+          .streams = from.streams()};
+}
+
 message::WatchEntry MessageReader::Read(const WatchEntry& from) {
   return {.at = Read(from.at()),
-          .object = Id(from.object(), "WatchEntry.object")};
+          .object = Id(from.object(), "WatchEntry.object"),
+          .avoid = ReadList<hoplite::NodeRef>(from.avoid(), kListLengthMax,
+                                              "WatchEntry.avoid")};
 }
 
 message::SourceEntry MessageReader::Read(SourceEntry& from) {

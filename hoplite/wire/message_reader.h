@@ -54,6 +54,8 @@ class MessageReader {
   message::Dropped Read(const Dropped& from);
   message::EvictAsk Read(const EvictAsk& from);
   message::EvictAnswer Read(const EvictAnswer& from);
+  message::Holdings Read(const Holdings& from);
+  message::HoldingsAsk Read(const HoldingsAsk& from);
   message::Final Read(const Final& from);
   // --- Reduce. ---
   message::ReduceAsk Read(const ReduceAsk& from);
@@ -66,12 +68,14 @@ class MessageReader {
   message::Release Read(const Release& from);
   // --- Values. ---
   hoplite::Member Read(const Member& from);
+  hoplite::NodeRef Read(const NodeRef& from);
   hoplite::ShardRef Read(const ShardRef& from);
   hoplite::ShardAssignment Read(const ShardAssignment& from);
 
  private:
   // --- Entries of lists. ---
   message::EvictEntry Read(const EvictEntry& from);
+  message::Holding Read(const Holding& from);
   message::WatchEntry Read(const WatchEntry& from);
   message::SourceEntry Read(SourceEntry& from);
   message::ReduceInput Read(const ReduceInput& from);

@@ -85,6 +85,10 @@ class Filler {
     to = static_cast<message::SourceState>(
         random_.Below(static_cast<int>(message::SourceState::kGone) + 1));
   }
+  void Fill(message::Holding::State& to) {
+    to = static_cast<message::Holding::State>(random_.Below(
+        static_cast<int>(message::Holding::State::kComplete) + 1));
+  }
   template <typename T>
   void Fill(std::vector<T>& to) {
     to.resize(random_.Below(5));
@@ -105,8 +109,8 @@ class Filler {
     All(shard, epoch);
   }
   void Fill(ShardAssignment& m) {
-    auto& [at, host] = m;
-    All(at, host);
+    auto& [at, host, rebuilds] = m;
+    All(at, host, rebuilds);
   }
   void Fill(message::MemberJoined& m) {
     auto& [a] = m;
@@ -201,6 +205,18 @@ class Filler {
     auto& [a, b] = m;
     All(a, b);
   }
+  void Fill(message::Holding& m) {
+    auto& [a, b, c, d, e, f, g, h, i] = m;
+    All(a, b, c, d, e, f, g, h, i);
+  }
+  void Fill(message::Holdings& m) {
+    auto& [a, b, c, d] = m;
+    All(a, b, c, d);
+  }
+  void Fill(message::HoldingsAsk& m) {
+    auto& [a] = m;
+    All(a);
+  }
   void Fill(message::Final& m) {
     auto& [a, b, c] = m;
     All(a, b, c);
@@ -214,8 +230,8 @@ class Filler {
     All(a, b, c, d, e);
   }
   void Fill(message::WatchEntry& m) {
-    auto& [a, b] = m;
-    All(a, b);
+    auto& [a, b, c] = m;
+    All(a, b, c);
   }
   void Fill(message::WatchSources& m) {
     auto& [a, b] = m;
@@ -246,8 +262,8 @@ class Filler {
     All(a, b, c, d, e, f);
   }
   void Fill(message::Release& m) {
-    auto& [a] = m;
-    All(a);
+    auto& [a, b, c] = m;
+    All(a, b, c);
   }
 
   Random& random_;

@@ -1,4 +1,5 @@
-// E2, F10, F11. Reductions of one source, of every size and out of several.
+// C17, E2, F10, F11. Reductions of one source, of every size and out of
+// several.
 
 #include <cstdint>
 #include <vector>
@@ -23,17 +24,22 @@ TEST(OneSourceCaseTest, AReductionOfOneSourceIsThatSource) {
       SCOPED_TRACE(testing::Message() << size << " bytes, 1 of " << sources);
       const std::vector<ObjectId> ids = NewIds(sources);
       ASSERT_THAT(cluster[1].Put(ids[0], Pattern(size, 1), kPatiently), IsOk());
-      const ObjectId target = NewId();
-      const auto result = cluster[3].Reduce(
-          target, ids,
-          {.type = DataType::kU8, .count = 1, .timeout = kPatience});
-      ASSERT_THAT(result, IsOk());
-      EXPECT_THAT(result->sources, ElementsAre(ids[0]));
-      for (int i = 0; i < 4; ++i) {
-        const auto got = cluster[i].Get(target, kPatiently);
-        ASSERT_THAT(got, IsOk());
-        EXPECT_EQ(got->size(), size);
-        EXPECT_TRUE(HasPattern(got->bytes(), 1));
+      // An average of one divides by one.
+      for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kAverage}) {
+        const ObjectId target = NewId();
+        const auto result = cluster[3].Reduce(target, ids,
+                                              {.op = op,
+                                               .type = DataType::kU8,
+                                               .count = 1,
+                                               .timeout = kPatience});
+        ASSERT_THAT(result, IsOk());
+        EXPECT_THAT(result->sources, ElementsAre(ids[0]));
+        for (int i = 0; i < 4; ++i) {
+          const auto got = cluster[i].Get(target, kPatiently);
+          ASSERT_THAT(got, IsOk());
+          EXPECT_EQ(got->size(), size);
+          EXPECT_TRUE(HasPattern(got->bytes(), 1));
+        }
       }
     }
   }

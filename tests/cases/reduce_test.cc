@@ -17,6 +17,7 @@
 #include "hoplite/api/hoplite.h"
 #include "hoplite/base/random.h"
 #include "hoplite/base/testing/status_matchers.h"
+#include "tests/cases/bit_sources.h"
 #include "tests/cases/cases_cluster.h"
 
 namespace hoplite {
@@ -162,34 +163,6 @@ TEST(ReduceCaseTest, AveragesTruncateAndHalvesOverflow) {
     EXPECT_THAT(Numbers<std::uint16_t>(cluster[0].Get(sum, kPatiently)),
                 Each(kInfiniteHalf));
   }
-}
-
-// Source i holds the number 2^i, so that a sum tells what went in.
-absl::Status PutBit(Client& client, const ObjectId& id, int i,
-                    std::size_t count) {
-  return PutNumbers(client, id,
-                    std::vector<std::uint32_t>(count, std::uint32_t{1} << i));
-}
-
-ReduceOptions OfBits(std::uint32_t count) {
-  return {.type = DataType::kU32, .count = count, .timeout = kPatience};
-}
-
-// The sources that the answer names are those in the bytes.
-void ExpectNamed(Client& reader, const ObjectId& target,
-                 const std::vector<ObjectId>& ids,
-                 const absl::StatusOr<ReduceResult>& result,
-                 std::size_t expected_count) {
-  ASSERT_THAT(result, IsOk());
-  EXPECT_EQ(result->sources.size(), expected_count);
-  std::uint32_t named = 0;
-  for (const ObjectId& source : result->sources) {
-    const auto at = std::find(ids.begin(), ids.end(), source);
-    ASSERT_NE(at, ids.end());
-    named |= std::uint32_t{1} << (at - ids.begin());
-  }
-  EXPECT_THAT(Numbers<std::uint32_t>(reader.Get(target, kPatiently)),
-              Each(named));
 }
 
 // F9. suquark/hoplite@946bd6f ended the process where two inputs of one

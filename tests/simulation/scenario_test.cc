@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hoplite/base/random.h"
+#include "hoplite/sim/fault_plan.h"
 #include "hoplite/sim/network_model.h"
 #include "hoplite/sim/script.h"
 
@@ -69,6 +70,25 @@ TEST(ScenarioTest, ABroadcastMayBeginBeforeThePut) {
   EXPECT_EQ(scenario.Problems(), "");
   // The writing is overlapped: the links are the slower ones.
   EXPECT_LE(Ratio(scenario.End() - kStart, Bound(kLarge)), 1.15);
+}
+
+TEST(ScenarioTest, ABroadcastGoesOnWithoutItsHead) {
+  constexpr std::uint32_t kCount = 8;
+  Scenario scenario(Nodes(kCount));
+  scenario.script().Put(2, "object", kLarge);
+  for (std::uint32_t node = 3; node <= kCount; ++node) {
+    scenario.script().Get(node, "object").At(kStart);
+  }
+  const auto again =
+      scenario.script().Get(1, "object").At(kStart + absl::Seconds(10));
+  const absl::Time crash = absl::UnixEpoch() + kStart + absl::Milliseconds(200);
+  Apply({fault::HeadCrash{crash, absl::Seconds(3)}}, &scenario.simulation());
+  scenario.Run();
+  EXPECT_EQ(scenario.Problems(), "");
+  EXPECT_LE(Ratio(scenario.AnsweredAt(again) - kStart - absl::Seconds(10),
+                  Bound(kLarge)),
+            1.05)
+      << "the head that came back finds what there was";
 }
 
 TEST(ScenarioTest, WhoeverArrivesLastWaitsForOneTransferOnly) {

@@ -73,6 +73,8 @@ def check_deps(tree):
         for path in dict.fromkeys(target.headers + target.sources):
             file = tree.files[path]
             for line, name in file.includes:
+                if name in target.sources:
+                    continue
                 wanted = _wanted(tree, exporters, name)
                 if wanted and not any(re.fullmatch(wanted, label)
                                       for label in have):

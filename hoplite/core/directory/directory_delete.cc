@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "hoplite/base/check.h"
 #include "hoplite/core/directory/object_directory.h"
 
 namespace hoplite {
@@ -14,6 +15,7 @@ using command::Send;
 
 void ObjectDirectory::On(absl::Time now, NodeRef from,
                          const message::DeleteAsk& ask, Commands& out) {
+  if (Defer(from, ask.object, ask)) return;
   ObjectRecord* record = FindRecord(ask.object);
   auto reduction = reductions_.find(ask.object);
   const bool known = record != nullptr && (record->exists() || record->deleted);
@@ -27,10 +29,14 @@ void ObjectDirectory::On(absl::Time now, NodeRef from,
   if (record == nullptr) record = &ShardOf(ask.object).records[ask.object];
   const std::pair<NodeRef, RequestId> deleter(from, ask.request);
   if (record->deleted && record->dropping.empty()) {
-    out.push_back(
-        Send{from, message::DeleteAnswer{.object = ask.object,
-                                         .request = ask.request,
-                                         .code = absl::StatusCode::kNotFound}});
+    const bool repeated = std::ranges::find(record->deleted_for, deleter) !=
+                          record->deleted_for.end();
+    out.push_back(Send{
+        from,
+        message::DeleteAnswer{.object = ask.object,
+                              .request = ask.request,
+                              .code = repeated ? absl::StatusCode::kOk
+                                               : absl::StatusCode::kNotFound}});
     return;
   }
   if (std::ranges::find(record->deleters, deleter) == record->deleters.end()) {
@@ -39,12 +45,13 @@ void ObjectDirectory::On(absl::Time now, NodeRef from,
   if (record->deleted) return;
   record->deleted = true;
   record->deleted_at = now;
+  record->deleted_for.clear();
   tombstones_.emplace_back(now, ask.object);
   if (reduction != reductions_.end()) {
     ReduceCoordinator::Context context = MakeContext(out);
     reduction->second.Fail(absl::StatusCode::kNotFound,
                            "the target was deleted", context);
-    reductions_.erase(reduction);
+    EraseReduction(reduction);
   }
   for (const auto& [id, copy] : record->copies) {
     record->dropping.emplace_back(copy.node, record->generation);
@@ -75,11 +82,13 @@ void ObjectDirectory::FinishDelete(const ObjectId& object, ObjectRecord& record,
   for (const auto& [node, request] : record.deleters) {
     out.push_back(Send{
         node, message::DeleteAnswer{.object = object, .request = request}});
+    record.deleted_for.emplace_back(node, request);
   }
   record.deleters.clear();
 }
 
 bool ObjectDirectory::Evict(NodeRef from, const message::EvictEntry& entry) {
+  if (IsRebuilding(entry.object)) return false;
   ObjectRecord* record = FindRecord(entry.object);
   if (record == nullptr || record->generation != entry.generation) return true;
   Copy* copy = record->Find(from);
@@ -99,7 +108,31 @@ bool ObjectDirectory::Evict(NodeRef from, const message::EvictEntry& entry) {
   return true;
 }
 
+void ObjectDirectory::KeepPayload(const ObjectId& object,
+                                  ObjectRecord& record) {
+  record.payload_sequence = ++sequence_;
+  payloads_[record.payload_sequence] = object;
+  payload_bytes_ += record.payload->size();
+  for (auto it = payloads_.begin();
+       payload_bytes_ > kInlineBytesKept && it != payloads_.end();) {
+    ObjectRecord* oldest = FindRecord((it++)->second);
+    HOPLITE_CHECK(oldest != nullptr && oldest->payload != nullptr);
+    const bool elsewhere = std::ranges::any_of(
+        oldest->copies,
+        [](const auto& entry) { return entry.second.confirmed; });
+    if (elsewhere && oldest != &record) DropPayload(*oldest);
+  }
+}
+
+void ObjectDirectory::DropPayload(ObjectRecord& record) {
+  if (record.payload == nullptr) return;
+  payload_bytes_ -= record.payload->size();
+  payloads_.erase(record.payload_sequence);
+  record.payload = nullptr;
+}
+
 void ObjectDirectory::HandleTimeout(absl::Time now, Commands& out) {
+  AskForHoldings(now, NodeRef(), out);
   while (!shy_.empty() && shy_.front().first <= now) {
     const ObjectId object = shy_.front().second;
     shy_.pop_front();
@@ -108,6 +141,7 @@ void ObjectDirectory::HandleTimeout(absl::Time now, Commands& out) {
     for (ObjectRecord::WaitingAsk& ask : record->waiting) ask.lost = NodeRef();
     ServeWaiting(object, *record, out);
   }
+  RetryStuck(now, out);
   while (!failed_.empty() && (failed_.size() > kTombstonesMax ||
                               failed_.front().first + kTombstoneAge <= now)) {
     const ObjectId target = failed_.front().second;
@@ -129,6 +163,14 @@ void ObjectDirectory::HandleTimeout(absl::Time now, Commands& out) {
 std::optional<absl::Time> ObjectDirectory::NextTimeout() const {
   std::optional<absl::Time> next;
   if (!shy_.empty()) next = shy_.front().first;
+  if (!stuck_.empty()) {
+    next = std::min(next.value_or(stuck_.front().retry_at),
+                    stuck_.front().retry_at);
+  }
+  for (const auto& [id, shard] : shards_) {
+    if (shard.missing.empty()) continue;
+    next = std::min(next.value_or(shard.ask_at), shard.ask_at);
+  }
   const auto consider = [&](const auto& aged) {
     if (aged.empty()) return;
     const absl::Time oldest = aged.front().first;

@@ -24,6 +24,7 @@ ReduceCoordinator::Context ObjectDirectory::MakeContext(Commands& out) {
   return {.self = self_,
           .shard_map = shard_map_,
           .link = link_,
+          .lost = lost_,
           .generation_counter = generation_counter_,
           .out = out};
 }
@@ -55,6 +56,7 @@ std::string ObjectDirectory::WhyInvalid(const message::ReduceAsk& ask) const {
 
 void ObjectDirectory::On(absl::Time, NodeRef from,
                          const message::ReduceAsk& ask, Commands& out) {
+  if (Defer(from, ask.target, ask)) return;
   ReduceCoordinator::Context context = MakeContext(out);
   const auto refuse = [&](absl::StatusCode code, std::string reason) {
     ReduceCoordinator::Answer(from, ask.target, ask.request, code,
@@ -80,6 +82,12 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
     refuse(absl::StatusCode::kNotFound, "the target was deleted");
     return;
   }
+  if (record.generation.is_target()) {
+    refuse(absl::StatusCode::kDataLoss,
+           "the target is final; which sources went in was lost with the host "
+           "of its shard");
+    return;
+  }
   if (record.exists()) {
     refuse(absl::StatusCode::kAlreadyExists, "the target was put already");
     return;
@@ -99,12 +107,24 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
     auto watcher = std::ranges::find_if(
         record.watchers,
         [&](const auto& known) { return known.Is(watch.target, from); });
-    if (watcher == record.watchers.end()) {
+    const bool repeated = watcher != record.watchers.end();
+    if (!repeated) {
       watcher = record.watchers.insert(watcher, {watch.target, from});
     }
+    watcher->avoid = entry.avoid;
+    const bool avoided =
+        std::ranges::find(entry.avoid, watcher->holder) != entry.avoid.end();
+    if (avoided) watcher->holder = NodeRef();
     std::optional<message::SourceEntry> source =
-        DescribeSource(entry.object, record);
-    if (!source.has_value()) continue;
+        DescribeSource(entry.object, record, entry.avoid);
+    if (!source.has_value()) {
+      // Who asks again may have missed that it is ready no more. A shard that
+      // does not know all yet answers when it does.
+      const bool answers = repeated || !entry.avoid.empty();
+      if (!answers || IsRebuilding(entry.object)) continue;
+      source = {.object = entry.object,
+                .state = message::SourceState::kUnready};
+    }
     watcher->Hear(source->holder);
     if (source->payload != nullptr) payload_bytes += source->payload->size();
     news.entries.push_back(*std::move(source));
@@ -118,12 +138,15 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
 }
 
 std::optional<message::SourceEntry> ObjectDirectory::DescribeSource(
-    const ObjectId& object, const ObjectRecord& record) const {
+    const ObjectId& object, const ObjectRecord& record,
+    const std::vector<NodeRef>& avoid) const {
   message::SourceEntry entry{.object = object};
   auto reduction = reductions_.find(object);
+  // What was lost may be made again.
   if (record.deleted ||
       (reduction != reductions_.end() &&
-       reduction->second.state() == ReduceCoordinator::State::kFailed)) {
+       reduction->second.state() == ReduceCoordinator::State::kFailed &&
+       reduction->second.code() != absl::StatusCode::kDataLoss)) {
     entry.state = message::SourceState::kGone;
     return entry;
   }
@@ -133,12 +156,17 @@ std::optional<message::SourceEntry> ObjectDirectory::DescribeSource(
   entry.generation = record.generation;
   entry.size = record.size;
   entry.payload = record.payload;
+  const auto is_avoided = [&](NodeRef node) {
+    return std::ranges::find(avoid, node) != avoid.end();
+  };
   const Copy* best = nullptr;
   for (const auto& [id, copy] : record.copies) {
-    if (!copy.complete && !copy.producer) continue;
+    if ((!copy.complete && !copy.producer) || is_avoided(copy.node)) continue;
     if (best == nullptr || (copy.producer && !best->producer)) best = &copy;
   }
-  if (best == nullptr && record.payload == nullptr) return std::nullopt;
+  if (best == nullptr && (record.payload == nullptr || is_avoided(self_))) {
+    return std::nullopt;
+  }
   // Where only the record has the bytes, this node can have them at once.
   entry.holder = best != nullptr ? best->node : self_;
   return entry;
@@ -147,13 +175,14 @@ std::optional<message::SourceEntry> ObjectDirectory::DescribeSource(
 void ObjectDirectory::NotifyWatchers(const ObjectId& object,
                                      ObjectRecord& record,
                                      message::SourceState otherwise,
-                                     Commands& out) const {
-  if (record.watchers.empty()) return;
-  std::optional<message::SourceEntry> entry = DescribeSource(object, record);
-  if (!entry.has_value()) {
-    entry = message::SourceEntry{.object = object, .state = otherwise};
-  }
+                                     Commands& out) {
   for (ObjectRecord::Watcher& watcher : record.watchers) {
+    std::optional<message::SourceEntry> entry =
+        DescribeSource(object, record, watcher.avoid);
+    if (!entry.has_value()) {
+      if (IsRebuilding(object)) continue;
+      entry = message::SourceEntry{.object = object, .state = otherwise};
+    }
     watcher.Hear(entry->holder);
     out.push_back(Send{
         watcher.coordinator,
@@ -190,7 +219,10 @@ void ObjectDirectory::On(absl::Time now, NodeRef from,
   auto reduction = reductions_.find(failed.target);
   if (reduction == reductions_.end() || !IsRunning(reduction->second)) return;
   ReduceCoordinator::Context context = MakeContext(out);
-  reduction->second.OnAssignmentFailed(from, failed, context);
+  if (reduction->second.OnAssignmentFailed(from, failed, context)) {
+    stuck_.push_back({now + kLostServerAvoided, failed.target, failed.position,
+                      failed.output});
+  }
   Settle(now, failed.target, out);
 }
 
@@ -225,6 +257,13 @@ void ObjectDirectory::Settle(absl::Time now, const ObjectId& target,
   ObjectRecord& record = ShardOf(target).records[target];
   switch (reduction.state()) {
     case ReduceCoordinator::State::kRunning:
+      if (record.exists() &&
+          record.generation != reduction.target_generation()) {
+        DropTarget(target, record, out);
+        if (!reduction.root().has_value()) {
+          NotifyWatchers(target, record, message::SourceState::kUnready, out);
+        }
+      }
       if (!reduction.root().has_value() || record.exists()) return;
       InstallRoot(reduction, record);
       NotifyWatchers(target, record, message::SourceState::kGone, out);
@@ -236,7 +275,9 @@ void ObjectDirectory::Settle(absl::Time now, const ObjectId& target,
     case ReduceCoordinator::State::kFailed:
       failed_.emplace_back(now, target);
       // Assigned and failed at one go: its node must hear of the end too.
-      if (reduction.root().has_value() && !record.exists()) {
+      if (reduction.root().has_value() &&
+          record.generation != reduction.target_generation()) {
+        if (record.exists()) DropTarget(target, record, out);
         InstallRoot(reduction, record);
       }
       if (record.exists() || !record.waiting.empty()) {
@@ -274,69 +315,13 @@ void ObjectDirectory::MakeFinal(const ObjectId& target, ObjectRecord& record,
   ServeWaiting(target, record, out);
 }
 
-// --- Losses. ----------------------------------------------------------------
-
-void ObjectDirectory::OnNodeLost(absl::Time now, NodeRef node, Commands& out) {
-  for (auto& [id, reduction] : reductions_) {
-    if (!IsRunning(reduction)) continue;
-    ReduceCoordinator::Context context = MakeContext(out);
-    reduction.OnNodeLost(node, context);
-    if (reduction.state() == ReduceCoordinator::State::kFailed) {
-      Settle(now, id, out);
-    }
-  }
-  for (auto& [shard_id, shard] : shards_) {
-    std::vector<ObjectId> objects;
-    for (auto& [object, record] : shard.records) {
-      record.Forget(node, loads_);
-      if (record.deleted) FinishDelete(object, record, out);
-      objects.push_back(object);
-    }
-    for (const ObjectId& object : objects) {
-      AfterLoss(now, object, shard.records[object], node, out);
-      EraseIfEmpty(object);
-    }
-  }
-}
-
-void ObjectDirectory::AfterLoss(absl::Time now, const ObjectId& object,
-                                ObjectRecord& record, NodeRef node,
-                                Commands& out) {
-  if (!record.exists() || record.recoverable()) {
-    const bool only_inline = record.payload != nullptr && record.copies.empty();
-    if (only_inline && record.final) {
-      SendInline(object, record, self_, AskNumber(), out);
-    }
-    ServeWaiting(object, record, out);
-    return;
-  }
-  auto reduction = reductions_.find(object);
-  if (!record.sealed && reduction == reductions_.end()) {
-    Lose(object, record, absl::StatusCode::kAborted,
-         "its writer was lost before Seal", out);
-    return;
-  }
-  const std::string reason =
-      absl::StrCat("its last copy was lost with ", ToString(node.node));
-  if (reduction != reductions_.end()) {
-    reduction->second.OnTargetLost(reason);
-    failed_.emplace_back(now, object);
-  }
-  Lose(object, record, absl::StatusCode::kDataLoss, reason, out);
-}
-
-void ObjectDirectory::OnShardMoved(ShardId shard, Commands& out) {
-  ReduceCoordinator::Context context = MakeContext(out);
-  for (auto& [id, reduction] : reductions_) {
-    if (reduction.state() == ReduceCoordinator::State::kRunning) {
-      reduction.Watch(context, shard);
-    }
-  }
-}
-
 std::uint64_t ObjectDirectory::record_count() const {
   std::uint64_t count = 0;
-  for (const auto& [id, shard] : shards_) count += shard.records.size();
+  for (const auto& [id, shard] : shards_) {
+    count += static_cast<std::uint64_t>(std::ranges::count_if(
+        shard.records,
+        [](const auto& entry) { return !entry.second.deleted; }));
+  }
   return count;
 }
 

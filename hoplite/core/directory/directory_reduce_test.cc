@@ -255,11 +255,28 @@ TEST_F(NewsTest, AnAbortedSourceNeverWas) {
   EXPECT_EQ(News()->state, SourceState::kUnready);
 }
 
-TEST_F(NewsTest, ALostSourceIsGone) {
+TEST_F(NewsTest, ALostSourceMayBePutAgain) {
   host_.Put(2, Id(1));
   Watch();
   host_.Lose(2);
-  EXPECT_EQ(News()->state, SourceState::kGone);
+  EXPECT_EQ(News()->state, SourceState::kUnready);
+}
+
+TEST_F(NewsTest, AHolderThatIsToBeAvoidedIsNotNamed) {
+  const auto watch = [&](std::vector<NodeRef> avoid) {
+    host_.Tell(7, message::WatchSources{
+                      .target = kTarget,
+                      .entries = {{host_.AtShardOf(Id(1)), Id(1), avoid}}});
+  };
+  host_.Put(2, Id(1));
+  watch({Ref(2)});
+  EXPECT_EQ(News()->state, SourceState::kUnready) << "it is answered";
+  host_.Ask(3, Id(1));
+  host_.Complete(3, Id(1), PutOf(2));
+  watch({Ref(2)});
+  EXPECT_EQ(News()->holder, Ref(3));
+  EXPECT_TRUE(host_.Evict(2, Id(1), PutOf(2))) << "nobody counts on it";
+  EXPECT_FALSE(host_.Evict(3, Id(1), PutOf(2)));
 }
 
 TEST_F(NewsTest, TheHolderIsOneThatLives) {
@@ -402,10 +419,10 @@ TEST_F(DirectoryReduceTest, AGetOnTheRootsNodeHearsOfAFailure) {
   host_.Ask(3, kTarget);
   Put(2, Id(1));
   Put(3, Id(2));
-  host_.Lose(2);
+  host_.Delete(9, kTarget);
   const auto refusal = OnlySent<message::Refusal>(host_.out, Ref(3));
   ASSERT_TRUE(refusal.has_value());
-  EXPECT_EQ(refusal->code, absl::StatusCode::kUnavailable);
+  EXPECT_EQ(refusal->code, absl::StatusCode::kNotFound);
 }
 
 TEST_F(DirectoryReduceTest, AnAskOfTheRootAfterItsAssignmentWaitsToo) {
@@ -604,7 +621,9 @@ TEST_F(DirectoryReduceTest, AFinalTargetThatIsLostSaysSoToLaterGets) {
   EXPECT_EQ(refusal->code, absl::StatusCode::kDataLoss);
 }
 
-TEST_F(DirectoryReduceTest, AMemberThatFailsEndsIt) {
+// --- Losses. ----------------------------------------------------------------
+
+TEST_F(DirectoryReduceTest, WhereNobodyElseCanFillAPositionItEnds) {
   ReduceAll(1);
   host_.Ask(8, kTarget);
   Put(2, Id(1));
@@ -613,16 +632,65 @@ TEST_F(DirectoryReduceTest, AMemberThatFailsEndsIt) {
                     .position = 0,
                     .output = root_generation_,
                     .code = absl::StatusCode::kResourceExhausted});
-  EXPECT_EQ(Answer()->code, absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(OnlySent<message::Drop>(host_.out, Ref(8))->code,
+            absl::StatusCode::kAborted);
+  host_.Settle();
+  EXPECT_EQ(Answer()->code, absl::StatusCode::kResourceExhausted);
+  host_.Ask(8, kTarget);
+  EXPECT_EQ(OnlySent<message::Refusal>(host_.out, Ref(8))->code,
             absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(DirectoryReduceTest, ReadersDropTheTargetOfALostRoot) {
+  Reduce(AskOf({Id(1), Id(2), Id(3)}, 2));
+  host_.Ask(8, kTarget, 1);
+  for (std::uint32_t i = 1; i <= 3; ++i) Put(i + 1, Id(i));
+  const Generation old = root_generation_;
+  ASSERT_EQ(root_, Ref(3));
+  host_.Lose(3);
+  const auto drop = OnlySent<message::Drop>(host_.out, Ref(8));
+  ASSERT_TRUE(drop.has_value());
+  EXPECT_EQ(drop->code, absl::StatusCode::kAborted);
+  EXPECT_EQ(drop->generation, old);
+  host_.Settle();
+  Remember();
+  EXPECT_EQ(root_, Ref(4)) << "the spare's node";
+  EXPECT_LT(old, root_generation_);
+  host_.Ask(8, kTarget, 2);
+  const auto grant = OnlySent<message::Grant>(host_.out, Ref(8));
+  ASSERT_TRUE(grant.has_value());
+  EXPECT_EQ(grant->generation, root_generation_);
+  EXPECT_EQ(grant->server, Ref(4));
+  host_.Complete(8, kTarget, old);
+  EXPECT_EQ(Answer(), std::nullopt) << "of other bytes";
+  RootCompletes();
+  EXPECT_THAT(Answer()->sources, ElementsAre(Id(1), Id(3)));
+}
+
+TEST_F(DirectoryReduceTest, WhoHasLostALivingInputIsToldAfterAWhile) {
+  ReduceAll(2);
+  Put(2, Id(1));
+  Put(3, Id(2));
+  const Generation old = root_generation_;
+  host_.Tell(3,
+             message::AssignmentFailed{.target = kTarget,
+                                       .position = 1,
+                                       .output = old,
+                                       .code = absl::StatusCode::kUnavailable,
+                                       .lost = Ref(2)});
+  EXPECT_THAT(host_.out, IsEmpty());
+  EXPECT_EQ(host_.directory.NextTimeout(), host_.now + kLostServerAvoided);
+  host_.PassTime(kLostServerAvoided);
+  Remember();
+  EXPECT_LT(old, root_generation_);
+  EXPECT_EQ(host_.directory.NextTimeout(), std::nullopt);
 }
 
 TEST_F(DirectoryReduceTest, AShardThatMovesIsWatchedAnew) {
   ReduceAll(2);
   host_.shard_map.Apply({.at = {Id(1).shard(), Epoch(2)}, .host = Ref(7)});
   host_.out.clear();
-  host_.directory.OnShardMoved(Id(1).shard(), host_.out);
+  host_.directory.WatchAgain(Id(1).shard(), host_.out);
   const auto watch = OnlySent<message::WatchSources>(host_.out, Ref(7));
   ASSERT_TRUE(watch.has_value());
   EXPECT_THAT(watch->entries, SizeIs(1));

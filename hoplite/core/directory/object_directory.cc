@@ -26,7 +26,7 @@ void ObjectDirectory::Open(ShardRef at) {
 bool ObjectDirectory::CloseIfEmpty(ShardId shard) {
   auto it = shards_.find(shard);
   if (it == shards_.end()) return true;
-  if (!it->second.records.empty()) return false;
+  if (!it->second.records.empty() || !it->second.missing.empty()) return false;
   shards_.erase(it);
   return true;
 }
@@ -91,7 +91,10 @@ void ObjectDirectory::On(absl::Time now, NodeRef from, const message::Ask& ask,
                                     .reason = reduction->second.reason()}});
     return;
   }
-  const ObjectRecord::WaitingAsk waiting{from, ask.ask, ask.lost};
+  // Who has lost another generation's server may take that node for this one.
+  const bool other = ask.held && ask.held != record.generation;
+  const NodeRef lost = other ? NodeRef() : ask.lost;
+  const ObjectRecord::WaitingAsk waiting{from, ask.ask, lost};
   Copy* copy = record.Find(from);
   if (copy != nullptr && copy->producer) {
     // It has the bytes, or makes them, and did not know it when it asked. It
@@ -112,7 +115,7 @@ void ObjectDirectory::On(absl::Time now, NodeRef from, const message::Ask& ask,
   }
   if (!Answer(ask.object, record, waiting, out)) {
     record.waiting.push_back(waiting);
-    if (ask.lost) shy_.emplace_back(now + kLostServerAvoided, ask.object);
+    if (lost) shy_.emplace_back(now + kLostServerAvoided, ask.object);
   }
   // An erased copy may have freed a slot that someone waits for.
   ServeWaiting(ask.object, record, out);
@@ -245,13 +248,14 @@ void ObjectDirectory::On(absl::Time, NodeRef from, const message::PutBegun& put,
   };
   if (record.exists() && record.generation == put.generation) {
     answer(absl::StatusCode::kOk);
+    AcceptAgain(from, put, record, out);
   } else if (record.deleted) {
     answer(absl::StatusCode::kNotFound);
   } else if (ForgetFailed(put.object)) {
     AcceptPut(from, put, record, out);
   } else if (record.sealed || reductions_.contains(put.object)) {
     answer(absl::StatusCode::kAlreadyExists);
-  } else if (record.exists()) {
+  } else if (record.exists() || IsRebuilding(put.object)) {
     const bool queued = std::ranges::any_of(record.puts, [&](const auto& old) {
       return old.second.generation == put.generation;
     });
@@ -303,39 +307,21 @@ void ObjectDirectory::Sealed(const ObjectId& object, ObjectRecord& record,
     if (copy.producer) record.RemoveWaiting(copy.node);
   }
   for (const auto& [node, put] : record.puts) {
-    out.push_back(Send{
-        node, message::PutAnswer{.at = At(object),
-                                 .object = object,
-                                 .generation = put.generation,
-                                 .code = absl::StatusCode::kAlreadyExists}});
+    // One that an earlier host had accepted is this object.
+    const bool is_this = put.generation == record.generation;
+    if (is_this) record.Add(node, loads_).complete = true;
+    out.push_back(
+        Send{node, message::PutAnswer{
+                       .at = At(object),
+                       .object = object,
+                       .generation = put.generation,
+                       .code = is_this ? absl::StatusCode::kOk
+                                       : absl::StatusCode::kAlreadyExists}});
   }
   record.puts.clear();
   if (record.payload != nullptr) KeepPayload(object, record);
   NotifyWatchers(object, record, SourceState::kUnready, out);
   ServeWaiting(object, record, out);
-}
-
-void ObjectDirectory::KeepPayload(const ObjectId& object,
-                                  ObjectRecord& record) {
-  record.payload_sequence = ++sequence_;
-  payloads_[record.payload_sequence] = object;
-  payload_bytes_ += record.payload->size();
-  for (auto it = payloads_.begin();
-       payload_bytes_ > kInlineBytesKept && it != payloads_.end();) {
-    ObjectRecord* oldest = FindRecord((it++)->second);
-    HOPLITE_CHECK(oldest != nullptr && oldest->payload != nullptr);
-    const bool elsewhere = std::ranges::any_of(
-        oldest->copies,
-        [](const auto& entry) { return entry.second.confirmed; });
-    if (elsewhere && oldest != &record) DropPayload(*oldest);
-  }
-}
-
-void ObjectDirectory::DropPayload(ObjectRecord& record) {
-  if (record.payload == nullptr) return;
-  payload_bytes_ -= record.payload->size();
-  payloads_.erase(record.payload_sequence);
-  record.payload = nullptr;
 }
 
 void ObjectDirectory::On(absl::Time, NodeRef from,
@@ -355,7 +341,8 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
 
 void ObjectDirectory::AcceptNextPut(const ObjectId& object,
                                     ObjectRecord& record, Commands& out) {
-  if (record.exists() || record.puts.empty() || reductions_.contains(object)) {
+  if (record.exists() || record.puts.empty() || reductions_.contains(object) ||
+      IsRebuilding(object)) {
     return;
   }
   const auto [from, put] = record.puts.front();
@@ -385,9 +372,10 @@ void ObjectDirectory::Lose(const ObjectId& object, ObjectRecord& record,
   }
   DropPayload(record);
   record.Reset(loads_);
-  const bool never_was = code == absl::StatusCode::kAborted;
+  const bool may_come =
+      code == absl::StatusCode::kAborted || code == absl::StatusCode::kDataLoss;
   NotifyWatchers(object, record,
-                 never_was ? SourceState::kUnready : SourceState::kGone, out);
+                 may_come ? SourceState::kUnready : SourceState::kGone, out);
   AcceptNextPut(object, record, out);
 }
 
@@ -397,8 +385,14 @@ bool ObjectDirectory::ForgetFailed(const ObjectId& target) {
       it->second.state() != ReduceCoordinator::State::kFailed) {
     return false;
   }
-  reductions_.erase(it);
+  EraseReduction(it);
   return true;
+}
+
+void ObjectDirectory::EraseReduction(Reductions::iterator it) {
+  ended_.push_back(it->first);
+  if (ended_.size() > kTombstonesMax) ended_.pop_front();
+  reductions_.erase(it);
 }
 
 }  // namespace hoplite

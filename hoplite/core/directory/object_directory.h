@@ -16,14 +16,19 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "hoplite/base/random.h"
 #include "hoplite/core/broadcast/transfer_plan.h"
 #include "hoplite/core/command.h"
 #include "hoplite/core/config.h"
+#include "hoplite/core/directory/lost_nodes.h"
 #include "hoplite/core/directory/object_record.h"
 #include "hoplite/core/reduce/reduce_coordinator.h"
 
@@ -36,7 +41,11 @@ class ObjectDirectory {
 
   // Starts to host a shard, empty.
   void Open(ShardRef at);
-  // Gives a shard up. False, and nothing done, where it holds anything.
+  // Starts to host a shard whose records were lost. Until all `members` have
+  // reported, or are dead, it concludes nothing from absence.
+  void Rebuild(absl::Time now, ShardRef at,
+               const std::vector<NodeRef>& members);
+  // Gives a shard up. False, and nothing done, where it holds anything, or may.
   bool CloseIfEmpty(ShardId shard);
   // The epoch under which the shard is hosted here; nullopt where it is not.
   std::optional<Epoch> HostedEpoch(ShardId shard) const;
@@ -61,6 +70,9 @@ class ObjectDirectory {
           Commands& out);
   void On(absl::Time now, NodeRef from, const message::Dropped& dropped,
           Commands& out);
+  // What the node has of a shard: the records are made to agree with it.
+  void On(absl::Time now, NodeRef from, const message::Holdings& holdings,
+          Commands& out);
   // One entry at a time; true where the copy may go, and is struck.
   bool Evict(NodeRef from, const message::EvictEntry& entry);
 
@@ -80,28 +92,70 @@ class ObjectDirectory {
 
   // The head's verdict: the node's copies and waits are struck.
   void OnNodeLost(absl::Time now, NodeRef node, Commands& out);
-  // A shard has a new host: reductions watch their sources there again.
-  void OnShardMoved(ShardId shard, Commands& out);
+  // Reductions watch their sources in the shard again: it has a new host, or
+  // its host may have missed something.
+  void WatchAgain(ShardId shard, Commands& out);
+  // Messages to the peer may be lost: says again what it may have missed.
+  void OnPeerReturned(NodeRef peer, Commands& out);
   // Forgets tombstones that are old or too many; offers servers again that
-  // have failed a receiver.
+  // have failed a receiver; asks for reports that have not come.
   void HandleTimeout(absl::Time now, Commands& out);
   std::optional<absl::Time> NextTimeout() const;
 
-  std::uint64_t record_count() const;
+  std::uint64_t record_count() const;  // without tombstones
   std::uint64_t reductions_under_way() const;
+  // True where a reduction runs here, or has run.
+  bool reduces() const { return !reductions_.empty(); }
   std::string CheckInvariants() const;
 
  private:
   using Records = absl::btree_map<ObjectId, ObjectRecord>;
+  using Reductions = absl::btree_map<ObjectId, ReduceCoordinator>;
+  using LateAsk = std::variant<message::DeleteAsk, message::ReduceAsk>;
+  struct StuckPosition {
+    absl::Time retry_at;
+    ObjectId target;
+    std::uint32_t position = 0;
+    Generation output;
+  };
   struct Shard {
     ShardRef at;
     Records records;
+    // Holdings of which the last piece has not come yet.
+    absl::btree_map<NodeRef, std::vector<message::Holding>> pieces;
+    // While it rebuilds: who has not reported, when they are asked to, and what
+    // can be answered only when they have.
+    absl::btree_set<NodeRef> missing;
+    absl::Time ask_at;
+    std::vector<std::pair<NodeRef, LateAsk>> later;
   };
 
   Shard& ShardOf(const ObjectId& object);
   ObjectRecord* FindRecord(const ObjectId& object);
   ShardRef At(const ObjectId& object) const;
   void EraseIfEmpty(const ObjectId& object);
+
+  // --- Records that are made anew, or made to agree with their holders. ---
+  bool IsRebuilding(const ObjectId& object);
+  // True where the ask is kept until the object's shard knows all.
+  bool Defer(NodeRef from, const ObjectId& object, const LateAsk& ask);
+  void AskForHoldings(absl::Time now, NodeRef only, Commands& out);
+  // All have reported: what nobody has is not there.
+  void FinishRebuild(absl::Time now, Shard& shard, Commands& out);
+  void Conclude(absl::Time now, const ObjectId& object, bool restarts,
+                Commands& out);
+  // Strikes what the record ascribes to the node, and the node has not. True
+  // where a copy is gone.
+  bool Strike(NodeRef from, const ObjectId& object, ObjectRecord& record,
+              std::span<const message::Holding> held, Commands& out);
+  // Enters what the node has; where it should not have it, it is told so.
+  void Enter(absl::Time now, NodeRef from, const message::Holding& holding,
+             Commands& out);
+  bool MayHold(const message::Holding& holding, ObjectRecord& record,
+               Commands& out);
+  void EnterCopy(NodeRef from, const message::Holding& holding,
+                 ObjectRecord& record);
+  void BecomeFinal(const ObjectId& object, ObjectRecord& record, Commands& out);
   ReduceCoordinator::Context MakeContext(Commands& out);
 
   void ServeWaiting(const ObjectId& object, ObjectRecord& record,
@@ -119,24 +173,33 @@ class ObjectDirectory {
                  Commands& out) const;
   void AcceptPut(NodeRef from, const message::PutBegun& put,
                  ObjectRecord& record, Commands& out);
+  // The Put was accepted before, perhaps by an earlier host.
+  void AcceptAgain(NodeRef from, const message::PutBegun& put,
+                   ObjectRecord& record, Commands& out);
   void AcceptNextPut(const ObjectId& object, ObjectRecord& record,
                      Commands& out);
   void Sealed(const ObjectId& object, ObjectRecord& record, Commands& out);
   // The bytes are gone: copies dropped with `code`, then Gets wait on or end.
   void Lose(const ObjectId& object, ObjectRecord& record, absl::StatusCode code,
             const std::string& reason, Commands& out);
+  // Nobody makes the target's bytes any more, or others: copies are dropped.
+  void DropTarget(const ObjectId& target, ObjectRecord& record, Commands& out);
+  // Positions that nobody has told to start again do.
+  void RetryStuck(absl::Time now, Commands& out);
   // What comes of a record when all that was on a lost node is struck.
   void AfterLoss(absl::Time now, const ObjectId& object, ObjectRecord& record,
                  NodeRef node, Commands& out);
   // `otherwise` is what a source is that has nothing to describe.
   void NotifyWatchers(const ObjectId& object, ObjectRecord& record,
-                      message::SourceState otherwise, Commands& out) const;
+                      message::SourceState otherwise, Commands& out);
   std::optional<message::SourceEntry> DescribeSource(
-      const ObjectId& object, const ObjectRecord& record) const;
+      const ObjectId& object, const ObjectRecord& record,
+      const std::vector<NodeRef>& avoid) const;
   void KeepPayload(const ObjectId& object, ObjectRecord& record);
   void DropPayload(ObjectRecord& record);
   // True where the target's reduction had failed: the id is free again.
   bool ForgetFailed(const ObjectId& target);
+  void EraseReduction(Reductions::iterator it);
   void FinishDelete(const ObjectId& object, ObjectRecord& record,
                     Commands& out);
   // Puts what has come of a reduction into its target's record.
@@ -159,7 +222,8 @@ class ObjectDirectory {
   std::uint64_t sequence_ = 0;
   std::uint64_t generation_counter_ = 0;
   absl::btree_map<ShardId, Shard> shards_;
-  absl::btree_map<ObjectId, ReduceCoordinator> reductions_;
+  Reductions reductions_;
+  std::deque<ObjectId> ended_;  // targets of those that are here no more
   ServingLoads loads_;
   std::deque<std::pair<absl::Time, ObjectId>> tombstones_;
   // Asks that wait and will not take the server that failed them, yet.
@@ -168,6 +232,9 @@ class ObjectDirectory {
   // Reductions that have failed: their targets' Gets are told so for a while.
   std::deque<std::pair<absl::Time, ObjectId>> failed_;
   std::uint64_t payload_bytes_ = 0;
+  LostNodes lost_;
+  // Positions that have lost an input, and nobody knows why.
+  std::deque<StuckPosition> stuck_;
 };
 
 }  // namespace hoplite

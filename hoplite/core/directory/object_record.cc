@@ -22,8 +22,8 @@ void Unload(NodeRef node, std::uint32_t receivers, ServingLoads& loads) {
 
 bool ObjectRecord::recoverable() const {
   if (payload != nullptr) return true;
-  return std::ranges::any_of(copies, [](const auto& entry) {
-    return entry.second.complete || entry.second.producer;
+  return std::ranges::any_of(copies, [&](const auto& entry) {
+    return entry.second.producer || (sealed && entry.second.complete);
   });
 }
 

@@ -50,6 +50,7 @@ struct ObjectRecord {
     ObjectId target;
     NodeRef coordinator;
     NodeRef holder;  // that it was told of, and counts on; or none
+    std::vector<NodeRef> avoid = {};  // that it cannot count on
 
     bool Is(const ObjectId& of, NodeRef at) const {
       return target == of && coordinator == at;
@@ -77,6 +78,7 @@ struct ObjectRecord {
   bool deleted = false;
   absl::Time deleted_at;
   std::vector<std::pair<NodeRef, RequestId>> deleters;
+  std::vector<std::pair<NodeRef, RequestId>> deleted_for;  // and were told so
   std::vector<std::pair<NodeRef, Generation>> dropping;
 
   bool exists() const { return static_cast<bool>(generation); }
@@ -87,7 +89,8 @@ struct ObjectRecord {
     return !exists() && waiting.empty() && puts.empty() && watchers.empty() &&
            !deleted;
   }
-  // Some holder, complete or producing, will have every byte.
+  // Some holder has every byte, or will have. What was never sealed has a
+  // writer, else it never was.
   bool recoverable() const;
 
   Copy* Find(NodeRef node);

@@ -69,6 +69,9 @@ TEST_F(ObjectRecordTest, BytesAreRecoverableFromWhoeverWillHaveThemAll) {
   Add(1);
   EXPECT_FALSE(record_.recoverable());
   Add(2).complete = true;
+  // All bytes, but their writer may have been about to give up.
+  EXPECT_FALSE(record_.recoverable());
+  record_.sealed = true;
   EXPECT_TRUE(record_.recoverable());
   record_.copies.erase(NodeId(2));
   Add(3).producer = true;

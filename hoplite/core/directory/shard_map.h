@@ -9,12 +9,16 @@
 #ifndef HOPLITE_CORE_DIRECTORY_SHARD_MAP_H_
 #define HOPLITE_CORE_DIRECTORY_SHARD_MAP_H_
 
+#include <bitset>
 #include <string>
 #include <vector>
 
 #include "hoplite/base/id.h"
 
 namespace hoplite {
+
+// The head is the first node of its cluster, in each of its lives.
+inline constexpr NodeId kHeadNode(1);
 
 // A node and where it is reached; the core passes addresses on unread.
 struct Member {
@@ -34,9 +38,13 @@ struct ShardRef {
 struct ShardAssignment {
   ShardRef at;
   NodeRef host;
+  // The last host was lost, and its records with it: members report.
+  bool rebuilds = false;
   friend bool operator==(const ShardAssignment&,
                          const ShardAssignment&) = default;
 };
+
+using ShardSet = std::bitset<kShardCount>;  // indexed by shard
 
 class ShardMap {
  public:

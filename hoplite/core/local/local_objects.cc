@@ -32,6 +32,12 @@ void LocalObjects::RemovePosition(NodeContext& context, const ObjectId& object,
   EndFetchIfUnwanted(context, object);
 }
 
+bool LocalObjects::IsWantedBy(const ObjectId& object,
+                              const PullKey& position) const {
+  auto it = objects_.find(object);
+  return it != objects_.end() && it->second.positions.contains(position);
+}
+
 LocalObject& LocalObjects::Want(NodeContext& context, const ObjectId& object) {
   auto [it, inserted] = objects_.try_emplace(object);
   LocalObject& entry = it->second;
@@ -49,10 +55,13 @@ void LocalObjects::EndGet(NodeContext& context, RequestId get,
   if (std::erase(entry.gets, get) == 0) return;
   command::AnswerRequest answer{
       .request = get, .code = code, .detail = std::move(detail)};
+  answer.bytes_done = entry.received;
   answer.bytes_total = entry.size;
+  if (entry.buffer_ready) answer.buffer = entry.buffer;
   switch (entry.state) {
     case State::kAsking:
-      answer.remote = context.shard_map.FindFor(object).host;
+      answer.remote =
+          entry.failed ? entry.failed : context.shard_map.FindFor(object).host;
       absl::StrAppend(&answer.detail, entry.generation
                                           ? ", no node could serve it"
                                           : ", it was not there");
@@ -136,10 +145,21 @@ void LocalObjects::RefuseHeld(NodeContext& context, LocalObject& entry) {
 }
 
 void LocalObjects::AskAgainOrErase(NodeContext& context, Objects::iterator it) {
-  if (it->second.wanted_here()) {
-    Ask(context, it->first, it->second, NodeRef());
-  } else {
+  LocalObject& entry = it->second;
+  if (entry.wanted_here()) {
+    Ask(context, it->first, entry, NodeRef());
+    return;
+  }
+  std::erase_if(entry.held, [&](const LocalObject::HeldPull& held) {
+    if (MayBeAssigned(it->first, held.generation)) return false;
+    pulls_.erase(held.pull);
+    context.out.push_back(command::RefusePull{held.pull});
+    return true;
+  });
+  if (entry.held.empty()) {
     Erase(context, it);
+  } else {
+    entry.state = State::kProducing;  // of a generation to be made here
   }
 }
 
@@ -238,24 +258,17 @@ void LocalObjects::NoteEnded(const ObjectId& object, Generation generation) {
 
 // --- From the shard. --------------------------------------------------------
 
-namespace {
-
-// The host of an earlier epoch: whoever hosts the shard now was asked too.
-bool IsOld(const NodeContext& context, const ShardRef& at) {
-  return at.epoch < context.shard_map.Find(at.shard).at.epoch;
-}
-
-}  // namespace
-
 void LocalObjects::OnGrant(NodeContext& context, const message::Grant& grant) {
   auto it = objects_.find(grant.object);
-  if (it == objects_.end() || IsOld(context, grant.at) ||
+  if (it == objects_.end() || context.IsOld(grant.at) ||
       it->second.state != State::kAsking || it->second.ask != grant.ask) {
     LetPass(context, grant.object, grant.generation);
     return;
   }
   LocalObject& entry = it->second;
-  if (entry.generation && entry.generation != grant.generation) {
+  const bool same =
+      entry.generation == grant.generation && entry.size == grant.size;
+  if (entry.generation && !same) {
     DropBytes(context, grant.object, entry);
   }
   entry.generation = grant.generation;
@@ -295,7 +308,7 @@ void LocalObjects::LetPass(NodeContext& context, const ObjectId& object,
 
 void LocalObjects::OnGrantInline(NodeContext& context,
                                  const message::GrantInline& grant) {
-  if (grant.payload == nullptr || IsOld(context, grant.at)) return;
+  if (grant.payload == nullptr || context.IsOld(grant.at)) return;
   const auto it = objects_.find(grant.object);
   const bool known = it != objects_.end();
   const bool asked = known && it->second.state == State::kAsking &&
@@ -321,7 +334,7 @@ void LocalObjects::OnRefusal(NodeContext& context,
                              const message::Refusal& refusal) {
   auto it = objects_.find(refusal.object);
   if (it == objects_.end() || it->second.state != State::kAsking ||
-      it->second.ask != refusal.ask || IsOld(context, refusal.at)) {
+      it->second.ask != refusal.ask || context.IsOld(refusal.at)) {
     return;
   }
   FailGets(context, it->second, refusal.code, refusal.reason);
@@ -336,11 +349,17 @@ void LocalObjects::OnDrop(NodeContext& context, NodeRef from,
   if (held) {
     LocalObject& entry = it->second;
     context.buffers.StopWaiting(FetchOwner{drop.object});
+    const bool asks = entry.state == State::kAsking;
     DropBytes(context, drop.object, entry);
     if (drop.code != absl::StatusCode::kAborted) {
       FailGets(context, entry, drop.code, drop.reason);
     }
-    AskAgainOrErase(context, it);
+    // What is asked already is answered with whatever comes.
+    if (asks && !entry.wanted_here()) {
+      context.SendToShard(drop.object, message::Withdraw{.object = drop.object,
+                                                         .ask = entry.ask});
+    }
+    if (!asks || !entry.wanted_here()) AskAgainOrErase(context, it);
   }
   context.Send(from, message::Dropped{.at = drop.at,
                                       .object = drop.object,
@@ -349,21 +368,63 @@ void LocalObjects::OnDrop(NodeContext& context, NodeRef from,
 
 void LocalObjects::OnFinal(NodeContext& context, const message::Final& final) {
   auto it = objects_.find(final.object);
-  if (it == objects_.end() || it->second.generation != final.generation) return;
+  if (it == objects_.end() || it->second.generation != final.generation ||
+      context.IsOld(final.at)) {
+    return;
+  }
   it->second.final = true;
   AnswerGets(context, it->second);
 }
 
-void LocalObjects::Resend(NodeContext& context, ShardId shard) {
+void LocalObjects::Resend(NodeContext& context, const ShardSet& shards) {
   for (auto& [object, entry] : objects_) {
-    if (object.shard() == shard && entry.state == State::kAsking) {
+    if (shards.test(object.shard().value()) && entry.state == State::kAsking) {
       SendAsk(context, object, entry, NodeRef());
     }
   }
-  // Whatever the old host was asked, it may never answer.
+  // Whatever the host was asked, it may never answer.
   absl::erase_if(evicting_, [&](const auto& asked) {
-    return asked.first.shard() == shard;
+    return shards.test(asked.first.shard().value());
   });
+}
+
+void LocalObjects::AppendHoldings(const ShardSet& shards,
+                                  HoldingsByShard& holdings) const {
+  using Reported = message::Holding::State;
+  for (const auto& [object, entry] : objects_) {
+    if (!shards.test(object.shard().value())) continue;
+    message::Holding holding{.object = object,
+                             .generation = entry.generation,
+                             .size = entry.size,
+                             .frame_bytes = entry.frame_bytes,
+                             .ask = entry.ask,
+                             .server = entry.server,
+                             .final = entry.final};
+    switch (entry.state) {
+      case State::kAsking:
+        holding.state = Reported::kAsking;
+        if (!entry.buffer_ready) holding.generation = Generation();
+        break;
+      case State::kNoRoom:
+        continue;  // handed back
+      case State::kAllocating:
+        // What was asked for and came with its bytes counts as complete.
+        holding.state = entry.server || !entry.ask ? Reported::kFetching
+                                                   : Reported::kComplete;
+        break;
+      case State::kFetching:
+        holding.state = Reported::kFetching;
+        break;
+      case State::kProducing:
+        if (!entry.generation.is_target()) continue;  // LocalPuts tells it
+        holding.state = Reported::kProducing;
+        break;
+      case State::kComplete:
+        holding.state = Reported::kComplete;
+        break;
+    }
+    holdings[object.shard()].push_back(holding);
+  }
 }
 
 }  // namespace hoplite

@@ -24,6 +24,9 @@
 
 namespace hoplite {
 
+// What a node has, by shard.
+using HoldingsByShard = absl::btree_map<ShardId, std::vector<message::Holding>>;
+
 struct LocalObject {
   // A pull that waits for the buffer, or for this node's own grant.
   struct HeldPull {
@@ -47,6 +50,7 @@ struct LocalObject {
   bool final = false;         // Gets may return it when it is complete
   AskNumber ask;
   NodeRef server;
+  NodeRef failed;  // the last server that failed it, for errors to name
   TransferId transfer;
   std::uint64_t received = 0;
   std::vector<RequestId> gets;
@@ -89,8 +93,10 @@ class LocalObjects {
   void OnDrop(NodeContext& context, NodeRef from, const message::Drop& drop);
   void OnFinal(NodeContext& context, const message::Final& final);
   void OnEvictAnswer(NodeContext& context, const message::EvictAnswer& answer);
-  // What is unanswered is asked again of the shard's (new) host.
-  void Resend(NodeContext& context, ShardId shard);
+  // What is unanswered is asked again of these shards' (new) hosts.
+  void Resend(NodeContext& context, const ShardSet& shards);
+  // All that this node has of these shards, but for its Puts.
+  void AppendHoldings(const ShardSet& shards, HoldingsByShard& holdings) const;
 
   // --- From the driver. ---------------------------------------------------
   void OnBufferCreated(NodeContext& context, const ObjectId& object,
@@ -117,11 +123,13 @@ class LocalObjects {
 
   // --- For positions of reductions. ---------------------------------------
   // The object is a position's source: what is not here is fetched, as for a
-  // Get. Where it ends in an error, the reduction hears of that by itself.
+  // Get.
   void AddPosition(NodeContext& context, const ObjectId& object,
                    const PullKey& position);
   void RemovePosition(NodeContext& context, const ObjectId& object,
                       const PullKey& position);
+  // False where it ended in an error since.
+  bool IsWantedBy(const ObjectId& object, const PullKey& position) const;
   // The entry, where this node holds or makes that generation; else null.
   LocalObject* FindHeld(const ObjectId& object, Generation generation);
 
@@ -158,7 +166,8 @@ class LocalObjects {
                  LocalObject& entry);
   // The entry's last end: bytes dropped, held pulls refused. No Get waits.
   void Erase(NodeContext& context, Objects::iterator it);
-  // Where it is wanted here the shard is asked again, else the entry ends.
+  // Where it is wanted here the shard is asked again, else the entry ends, but
+  // for pulls of a target that this node may yet be the root of.
   void AskAgainOrErase(NodeContext& context, Objects::iterator it);
   void EndFetchIfUnwanted(NodeContext& context, const ObjectId& object);
   // A target of which this node may be, or become, the root.

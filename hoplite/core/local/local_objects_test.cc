@@ -420,6 +420,22 @@ TEST_F(LocalObjectsTest, WhatADeadlineSaysDependsOnWhatWasWaitedFor) {
   EXPECT_THAT(answer->detail, HasSubstr("no room"));
 }
 
+// A Get that failed told neither which server had been lost nor how far it had
+// come.
+TEST_F(LocalObjectsTest, AnErrorNamesTheServerThatFailedAndTheBytesDone) {
+  const RequestId late = Get(Id(1));
+  Grant(GrantOf(Id(1), 7));
+  BufferCreated();
+  const BufferId buffer = last_buffer_;
+  TransferFailed(600);
+  EndGet(late);
+  auto answer = Only<command::AnswerRequest>(out_);
+  EXPECT_EQ(answer->remote, Ref(7));
+  EXPECT_EQ(answer->bytes_done, 600u);
+  EXPECT_EQ(answer->buffer, buffer) << "for how far it has come since";
+  EXPECT_THAT(answer->detail, HasSubstr("no node could serve it"));
+}
+
 TEST_F(LocalObjectsTest, ACancelIsACancelEvenWithoutRoom) {
   const RequestId get = Get(Id(1));
   Grant(GrantOf(Id(1), 2));
@@ -647,7 +663,9 @@ TEST_F(EvictionTest, WhatALostHostWasAskedIsAskedAgain) {
   const BufferId buffer = Fetch(Id(1));
   EXPECT_THAT(AskToEvict({buffer}, kSize), ElementsAre(Id(1)));
   node_.MoveShardsTo(7);
-  Do([&](NodeContext& context) { objects_.Resend(context, Id(1).shard()); });
+  Do([&](NodeContext& context) {
+    objects_.Resend(context, ShardSet().set(Id(1).shard().value()));
+  });
   EXPECT_THAT(AskToEvict({buffer}, kSize), ElementsAre(Id(1)));
   EXPECT_TRUE(OnlySent<message::EvictAsk>(out_, Ref(7)).has_value());
 }
@@ -948,7 +966,9 @@ TEST_F(LocalObjectsTest, AnUnansweredAskGoesToTheNewHost) {
   Get(Id(1));
   const AskNumber ask = last_ask_;
   node_.MoveShardsTo(7);
-  Do([&](NodeContext& context) { objects_.Resend(context, Id(1).shard()); });
+  Do([&](NodeContext& context) {
+    objects_.Resend(context, ShardSet().set(Id(1).shard().value()));
+  });
   const auto again = OnlySent<message::Ask>(out_, Ref(7));
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->ask, ask) << "the same ask, not a new one";
@@ -961,7 +981,9 @@ TEST_F(LocalObjectsTest, AnAskThatResumesSaysSoToTheNewHostToo) {
   BufferCreated();
   TransferFailed(600);
   node_.MoveShardsTo(7);
-  Do([&](NodeContext& context) { objects_.Resend(context, Id(1).shard()); });
+  Do([&](NodeContext& context) {
+    objects_.Resend(context, ShardSet().set(Id(1).shard().value()));
+  });
   const auto again = OnlySent<message::Ask>(out_);
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->held, PutOf(2));
@@ -972,7 +994,9 @@ TEST_F(LocalObjectsTest, OnlyWhatWaitsForThatShardIsAskedAgain) {
   Fetch(Id(1));
   Get(Id(2));
   node_.MoveShardsTo(7);
-  Do([&](NodeContext& context) { objects_.Resend(context, Id(1).shard()); });
+  Do([&](NodeContext& context) {
+    objects_.Resend(context, ShardSet().set(Id(1).shard().value()));
+  });
   EXPECT_THAT(out_, IsEmpty());
 }
 

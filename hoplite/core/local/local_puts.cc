@@ -79,7 +79,9 @@ void LocalPuts::OnFilled(NodeContext& context, RequestId request) {
 std::optional<absl::Duration> LocalPuts::OnAnswer(
     NodeContext& context, const message::PutAnswer& answer) {
   auto it = Find(answer.object, answer.generation);
-  if (it == puts_.end() || it->second.accepted) return std::nullopt;
+  if (it == puts_.end() || it->second.accepted || context.IsOld(answer.at)) {
+    return std::nullopt;
+  }
   LocalPut& put = it->second;
   const bool elsewhere =
       context.shard_map.FindFor(put.object).host != context.self;
@@ -171,14 +173,31 @@ void LocalPuts::Answer(NodeContext& context, RequestId request,
 void LocalPuts::OnDrop(NodeContext& context, const message::Drop& drop) {
   auto it = Find(drop.object, drop.generation);
   if (it == puts_.end()) return;
-  End(context, it, drop.code, drop.reason);
+  const bool replaced = drop.code == absl::StatusCode::kAborted;
+  End(context, it, replaced ? absl::StatusCode::kAlreadyExists : drop.code,
+      drop.reason);
 }
 
-void LocalPuts::Resend(NodeContext& context, ShardId shard) {
+void LocalPuts::Resend(NodeContext& context, const ShardSet& shards) {
   for (auto& [request, put] : puts_) {
-    if (put.has_buffer && !put.accepted && put.object.shard() == shard) {
+    if (put.has_buffer && !put.accepted &&
+        shards.test(put.object.shard().value())) {
       Register(context, put);
     }
+  }
+}
+
+void LocalPuts::AppendHoldings(const ShardSet& shards,
+                               HoldingsByShard& holdings) const {
+  using State = message::Holding::State;
+  for (const auto& [request, put] : puts_) {
+    if (!put.has_buffer || !shards.test(put.object.shard().value())) continue;
+    holdings[put.object.shard()].push_back(
+        {.object = put.object,
+         .state = put.accepted ? State::kProducing : State::kPutting,
+         .generation = put.generation,
+         .size = put.size,
+         .streams = put.streams});
   }
 }
 

@@ -34,7 +34,10 @@ class LocalPuts {
                                          const message::PutAnswer& answer);
   // An accepted Put whose object was deleted, or refused, meanwhile.
   void OnDrop(NodeContext& context, const message::Drop& drop);
-  void Resend(NodeContext& context, ShardId shard);
+  // What is unanswered is asked again of these shards' (new) hosts.
+  void Resend(NodeContext& context, const ShardSet& shards);
+  // The Puts of these shards that are not sealed.
+  void AppendHoldings(const ShardSet& shards, HoldingsByShard& holdings) const;
 
   void OnBufferCreated(NodeContext& context, RequestId request);
   void OnBufferRefused(NodeContext& context, RequestId request,

@@ -418,7 +418,9 @@ TEST_F(LocalPutsTest, APutThatIsNotAcceptedRegistersWithTheNewHost) {
   BufferCreated(put);
   const Generation generation = last_generation_;
   node_.MoveShardsTo(7);
-  Do([&](NodeContext& context) { puts_.Resend(context, Id(1).shard()); });
+  Do([&](NodeContext& context) {
+    puts_.Resend(context, ShardSet().set(Id(1).shard().value()));
+  });
   const auto begun = OnlySent<message::PutBegun>(out_, Ref(7));
   ASSERT_TRUE(begun.has_value());
   EXPECT_EQ(begun->generation, generation);
@@ -434,7 +436,7 @@ TEST_F(LocalPutsTest, NothingElseIsSentAgain) {
   node_.MoveShardsTo(7);
   Do([&](NodeContext& context) {
     for (std::uint32_t i = 0; i < kShardCount; ++i) {
-      puts_.Resend(context, ShardId(i));
+      puts_.Resend(context, ShardSet().set(i));
     }
   });
   EXPECT_THAT(out_, IsEmpty());

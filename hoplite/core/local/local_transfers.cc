@@ -103,7 +103,8 @@ void LocalObjects::OnEvictAnswer(NodeContext& context,
     if (evicting_.erase(denied.object) > 0) denied_.insert(denied.object);
   }
   for (const message::EvictEntry& allowed : answer.allowed) {
-    evicting_.erase(allowed.object);
+    // One that was reported again meanwhile is to stay until asked anew.
+    if (evicting_.erase(allowed.object) == 0) continue;
     auto it = objects_.find(allowed.object);
     if (it == objects_.end() || it->second.generation != allowed.generation ||
         it->second.state != State::kComplete) {
@@ -153,6 +154,7 @@ void LocalObjects::OnTransferFailed(NodeContext& context,
   HOPLITE_CHECK(entry != objects_.end());
   entry->second.transfer = TransferId();
   entry->second.received = failed.received;
+  entry->second.failed = entry->second.server;
   Ask(context, object, entry->second, entry->second.server);
 }
 
@@ -179,11 +181,14 @@ void LocalObjects::FailGets(NodeContext& context, LocalObject& entry,
                             absl::StatusCode code, const std::string& detail) {
   entry.positions.clear();
   for (RequestId get : std::exchange(entry.gets, {})) {
-    context.requests.Answer({.request = get,
-                             .code = code,
-                             .detail = detail,
-                             .bytes_total = entry.size},
-                            context.out);
+    context.requests.Answer(
+        {.request = get,
+         .code = code,
+         .detail = detail,
+         .remote = entry.server ? entry.server : entry.failed,
+         .bytes_done = entry.received,
+         .bytes_total = entry.size},
+        context.out);
   }
 }
 
@@ -265,7 +270,8 @@ void LocalObjects::AppendStatus(std::vector<LocalObjectStatus>& objects) const {
          .state = kNames[static_cast<int>(entry.state)],
          .server = entry.server,
          .gets = static_cast<std::uint32_t>(entry.gets.size()),
-         .pulls = static_cast<std::uint32_t>(entry.pulls.size())});
+         .pulls = static_cast<std::uint32_t>(entry.pulls.size()),
+         .buffer = entry.buffer_ready ? entry.buffer : BufferId()});
   }
 }
 

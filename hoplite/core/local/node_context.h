@@ -23,6 +23,11 @@ struct NodeContext {
   RequestTable& requests;
   Commands& out;
 
+  // From the host of an earlier epoch: whoever hosts the shard now was told
+  // what this node has, and will say what comes of it.
+  bool IsOld(const ShardRef& at) const {
+    return at.epoch < shard_map.Find(at.shard).at.epoch;
+  }
   void Send(NodeRef to, Message message) {
     out.push_back(command::Send{to, std::move(message)});
   }

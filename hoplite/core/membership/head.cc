@@ -9,16 +9,26 @@ namespace hoplite {
 using command::Send;
 
 Head::Head(const NodeConfig& config)
-    : self_(config.self), shard_map_(config.shard_map) {
+    : self_(config.self),
+      cluster_(config.cluster),
+      dead_after_(config.dead_after),
+      shard_map_(config.shard_map),
+      returning_(config.returns) {
   for (const Member& member : config.members) {
     members_[member.ref.node] = member;
     last_node_ = std::max(last_node_, member.ref.node.value());
     last_incarnation_ =
         std::max(last_incarnation_, member.ref.incarnation.value());
   }
+  const std::uint64_t before_first = number() << kHeadNumberShiftOfNodes;
+  last_node_ = std::max(last_node_, static_cast<std::uint32_t>(before_first));
 }
 
 void Head::OnJoin(const event::JoinRequested& join, Commands& out) {
+  if (returning_) {
+    joins_.push_back(join);
+    return;
+  }
   const Member member{
       .ref = {NodeId(++last_node_), Incarnation(++last_incarnation_)},
       .control_address = join.control_address,
@@ -69,6 +79,10 @@ void Head::AskForSurplus(Commands& out) {
 
 void Head::OnShardsClosed(NodeRef from, const message::ShardsClosed& closed,
                           Commands& out) {
+  if (returning_) {
+    given_up_.insert(closed.shards.begin(), closed.shards.end());
+    return;
+  }
   std::vector<ShardId> moving;
   for (const ShardRef& at : closed.shards) {
     const ShardAssignment& known = shard_map_.Find(at.shard);
@@ -78,10 +92,11 @@ void Head::OnShardsClosed(NodeRef from, const message::ShardsClosed& closed,
   std::erase_if(closing_, [&](ShardId shard) {
     return shard_map_.Find(shard).host == from;
   });
-  Assign(moving, out);
+  Assign(moving, /*rebuilds=*/false, out);
 }
 
-void Head::Assign(const std::vector<ShardId>& shards, Commands& out) {
+void Head::Assign(const std::vector<ShardId>& shards, bool rebuilds,
+                  Commands& out) {
   if (shards.empty()) return;
   absl::btree_map<NodeRef, std::uint32_t> shares = Shares();
   if (shares.size() > 1) shares.erase(self_);
@@ -95,8 +110,11 @@ void Head::Assign(const std::vector<ShardId>& shards, Commands& out) {
     auto before = shares.find(old.host);
     if (before != shares.end()) --before->second;
     ++fewest->second;
-    const ShardAssignment next{.at = {shard, old.at.epoch.Next()},
-                               .host = fewest->first};
+    const Epoch first(number() << kHeadNumberShift | 1);
+    const ShardAssignment next{
+        .at = {shard, std::max(old.at.epoch.Next(), first)},
+        .host = fewest->first,
+        .rebuilds = rebuilds};
     HOPLITE_CHECK(shard_map_.Apply(next));
     update.assignments.push_back(next);
   }
@@ -104,19 +122,26 @@ void Head::Assign(const std::vector<ShardId>& shards, Commands& out) {
 }
 
 void Head::OnMemberGone(NodeRef member, Commands& out) {
-  auto it = members_.find(member.node);
-  if (it == members_.end() || it->second.ref != member || member == self_) {
+  const auto is_it = [&](const auto& known) {
+    return known.second.ref == member;
+  };
+  if (member == self_ || (absl::erase_if(awaited_, is_it) == 0 &&
+                          std::ranges::none_of(members_, is_it))) {
     return;
   }
   TellAll(message::MemberLost{member}, out);
-  members_.erase(it);
+  absl::erase_if(members_, is_it);
+  if (returning_) {  // its shards move with all others
+    lost_.insert(member);
+    return;
+  }
   std::vector<ShardId> orphans;
   for (const ShardAssignment& shard : shard_map_.assignments()) {
     if (shard.host != member) continue;
     orphans.push_back(shard.at.shard);
     closing_.erase(shard.at.shard);
   }
-  Assign(orphans, out);
+  Assign(orphans, /*rebuilds=*/true, out);
 }
 
 void Head::TellAll(const Message& message, Commands& out) const {

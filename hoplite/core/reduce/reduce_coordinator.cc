@@ -17,13 +17,25 @@ ReduceCoordinator::ReduceCoordinator(ShardRef at, const message::ReduceAsk& ask)
 }
 
 void ReduceCoordinator::Watch(Context& context, std::optional<ShardId> only) {
-  absl::btree_map<NodeRef, message::WatchSources> by_host;
+  std::vector<ObjectId> objects;
   for (const auto& [object, source] : sources_) {
+    if (only.has_value() && object.shard() != *only) continue;
+    objects.push_back(object);
+  }
+  Ask(objects, context);
+}
+
+void ReduceCoordinator::Ask(const std::vector<ObjectId>& objects,
+                            Context& context) {
+  absl::btree_map<NodeRef, message::WatchSources> by_host;
+  for (const ObjectId& object : objects) {
+    Source& source = sources_.at(object);
+    source.asked = true;
     const ShardAssignment& shard = context.shard_map.FindFor(object);
-    if (only.has_value() && shard.at.shard != *only) continue;
     message::WatchSources& watch = by_host[shard.host];
     watch.target = ask_.target;
-    watch.entries.push_back({.at = shard.at, .object = object});
+    watch.entries.push_back(
+        {.at = shard.at, .object = object, .avoid = source.avoid});
   }
   for (auto& [host, watch] : by_host) {
     context.out.push_back(command::Send{host, std::move(watch)});
@@ -59,29 +71,33 @@ void ReduceCoordinator::OnNews(const message::SourceEntry& entry,
   auto it = sources_.find(entry.object);
   if (state_ != State::kRunning || it == sources_.end()) return;
   Source& source = it->second;
+  source.asked = false;
   if (entry.state == message::SourceState::kGone ||
       entry.state == message::SourceState::kUnready) {
     OnGone(entry.object, source, entry.state == message::SourceState::kUnready,
            context);
     return;
   }
-  if (source.in_set && source.generation != entry.generation) {
-    Fail(absl::StatusCode::kDataLoss,
-         absl::StrFormat("source %s changed while it was reduced",
-                         entry.object.ToHex()),
-         context);
-    return;
-  }
   if (!SizeFits(entry, context)) return;
-  source.final |= entry.state == message::SourceState::kFinal;
-  if (source.gone && !source.in_set) {
-    source.gone = false;
-    --gone_count_;
+  if (source.generation != entry.generation) {
+    source.generation = entry.generation;
+    source.final = source.payload != nullptr;
+    source.holder = NodeRef();
+    source.avoid.clear();
   }
-  source.generation = entry.generation;
-  if (!source.ready) {
-    source.ready = true;
-    source.holder = entry.holder;
+  source.final |= entry.state == message::SourceState::kFinal;
+  if (!source.holder && IsAvoided(source, entry.holder, context)) {
+    // Its shard has not heard yet.
+    if (Avoid(entry.object, source, entry.holder)) Ask({entry.object}, context);
+    if (!source.in_set) return;
+  } else {
+    if (!source.holder) source.holder = entry.holder;
+    if (source.gone) --gone_count_;
+    source.gone = source.no_room = false;
+  }
+  if (source.in_set) {
+    OnSourceChanged(source, context);
+  } else if (!source.ready) {
     Arrive(entry, source, context);
   }
   MaybeFinish(context);
@@ -113,7 +129,11 @@ bool ReduceCoordinator::SizeFits(const message::SourceEntry& entry,
 
 void ReduceCoordinator::Arrive(const message::SourceEntry& entry,
                                Source& source, Context& context) {
-  if (arrivals_.size() == ask_.count) return;  // a spare
+  source.ready = true;
+  if (arrivals_.size() == ask_.count) {
+    spares_.push_back(entry.object);
+    return;
+  }
   source.in_set = true;
   arrivals_.push_back(entry.object);
   if (tree_) {
@@ -124,33 +144,6 @@ void ReduceCoordinator::Arrive(const message::SourceEntry& entry,
     source.payload = entry.payload;
     if (arrivals_.size() == ask_.count) FoldInline(context);
   }
-}
-
-void ReduceCoordinator::OnGone(const ObjectId& object, Source& source,
-                               bool unready, Context& context) {
-  if (source.in_set) {
-    source.gone = true;
-    // An inline set has its bytes already.
-    if (source.payload == nullptr) FailForLoss(object, context);
-    return;
-  }
-  if (!source.gone && !unready) ++gone_count_;
-  source = Source{.gone = source.gone || !unready};
-  const std::size_t left = sources_.size() - gone_count_;
-  if (left < ask_.count) {
-    Fail(absl::StatusCode::kNotFound,
-         absl::StrFormat("source %s was deleted or lost: %d of the %d sources "
-                         "remain, %d are wanted",
-                         object.ToHex(), left, sources_.size(), ask_.count),
-         context);
-  }
-}
-
-void ReduceCoordinator::FailForLoss(const ObjectId& source, Context& context) {
-  Fail(absl::StatusCode::kDataLoss,
-       absl::StrFormat("source %s was deleted or lost while it was reduced",
-                       source.ToHex()),
-       context);
 }
 
 void ReduceCoordinator::FoldInline(Context& context) {
@@ -178,22 +171,26 @@ void ReduceCoordinator::StartTree(Context& context) {
   shape_ = TreeShape(ask_.count, plan_.degree);
   positions_.resize(ask_.count);
   for (const ObjectId& id : std::vector<ObjectId>(arrivals_)) {
-    Place(id, context);
+    Source& source = sources_.at(id);
+    source.payload = nullptr;
+    if (source.ready) {
+      Place(id, context);
+      continue;
+    }
+    // Nobody holds any more what was here only.
+    source.in_set = false;
+    std::erase(arrivals_, id);
+    CheckCount(id, context);
+    if (state_ != State::kRunning) return;
   }
 }
 
 void ReduceCoordinator::Place(const ObjectId& object, Context& context) {
-  if (state_ != State::kRunning) return;
-  Source& source = sources_[object];
-  source.payload = nullptr;
-  if (source.gone || !source.holder) {
-    FailForLoss(object, context);
-    return;
-  }
+  Source& source = sources_.at(object);
   const std::uint32_t position = NextPosition(source.holder);
-  positions_[position] = {.source = object,
-                          .member = source.holder,
-                          .output = NextGeneration(context)};
+  source.position = position;
+  positions_[position] = {.source = object, .taken = true};
+  Fill(position, context);
   AssignIfReady(position, context);
   if (auto parent = shape_.Parent(position); parent.has_value()) {
     AssignIfReady(*parent, context);
@@ -204,9 +201,9 @@ std::uint32_t ReduceCoordinator::NextPosition(NodeRef holder) {
   const std::uint32_t root = shape_.root();
   const bool is_caller = std::ranges::any_of(
       callers_, [&](const auto& caller) { return caller.first == holder; });
-  if (is_caller && !positions_[root].member) return root;
+  if (is_caller && !positions_[root].taken) return root;
   while (next_position_ < positions_.size() &&
-         (next_position_ == root || positions_[next_position_].member)) {
+         (next_position_ == root || positions_[next_position_].taken)) {
     ++next_position_;
   }
   return next_position_ < positions_.size() ? next_position_ : root;
@@ -215,78 +212,53 @@ std::uint32_t ReduceCoordinator::NextPosition(NodeRef holder) {
 void ReduceCoordinator::AssignIfReady(std::uint32_t position,
                                       Context& context) {
   const auto is_filled = [&](std::uint32_t p) {
-    return static_cast<bool>(positions_[p].member);
+    return positions_[p].member && !positions_[p].lost;
   };
   if (!is_filled(position) || positions_[position].assigned) return;
   if (!std::ranges::all_of(shape_.Children(position), is_filled)) return;
   Position& filled = positions_[position];
-  filled.assigned = true;
-  message::Assignment assignment{
-      .at = at_,
-      .target = ask_.target,
-      .position = position,
-      .output = filled.output,
-      .source = filled.source,
-      .source_generation = sources_[filled.source].generation,
-      .op = ask_.op,
-      .type = ask_.type,
-      .size = *size_,
-      .frame_bytes = plan_.frame_bytes,
-      .root = position == shape_.root()};
+  filled.assigned = filled.told = true;
+  if (position == shape_.root()) {
+    root_ = filled.member;
+    target_generation_ = filled.output;
+  }
+  SendAssignment(position, context);
+}
+
+void ReduceCoordinator::SendAssignment(std::uint32_t position,
+                                       Context& context) const {
+  const Position& filled = positions_[position];
+  message::Assignment assignment{.at = at_,
+                                 .target = ask_.target,
+                                 .position = position,
+                                 .output = filled.output,
+                                 .source = filled.source,
+                                 .source_generation = filled.source_generation,
+                                 .op = ask_.op,
+                                 .type = ask_.type,
+                                 .size = *size_,
+                                 .frame_bytes = plan_.frame_bytes,
+                                 .root = position == shape_.root()};
   for (std::uint32_t child : shape_.Children(position)) {
     assignment.inputs.push_back({.position = child,
                                  .generation = positions_[child].output,
                                  .member = positions_[child].member});
   }
-  if (assignment.root) {
-    assignment.divisor = Divisor();
-    root_ = filled.member;
-    target_generation_ = filled.output;
-  }
+  if (assignment.root) assignment.divisor = Divisor();
   context.out.push_back(command::Send{filled.member, std::move(assignment)});
 }
 
-void ReduceCoordinator::OnAssignmentFailed(
-    NodeRef member, const message::AssignmentFailed& failed, Context& context) {
-  if (state_ != State::kRunning || failed.position >= positions_.size()) return;
-  const Position& position = positions_[failed.position];
-  if (position.member != member || position.output != failed.output) return;
-  const std::string who = ToString(member.node);
-  switch (failed.code) {
-    case absl::StatusCode::kResourceExhausted:
-      Fail(failed.code,
-           absl::StrFormat("a partial result of %d bytes does not fit into the "
-                           "store of %s",
-                           *size_, who),
-           context);
-      return;
-    case absl::StatusCode::kUnavailable:
-      Fail(failed.code,
-           failed.lost ? absl::StrFormat("%s lost the partial result of %s",
-                                         who, ToString(failed.lost.node))
-                       : absl::StrFormat("%s could not fold source %s", who,
-                                         position.source.ToHex()),
-           context);
-      return;
-    default:
-      Fail(absl::StatusCode::kDataLoss,
-           absl::StrFormat("%s no longer holds source %s", who,
-                           position.source.ToHex()),
-           context);
-  }
-}
-
-void ReduceCoordinator::OnNodeLost(NodeRef node, Context& context) {
-  if (state_ != State::kRunning) return;
-  std::erase_if(callers_,
-                [&](const auto& caller) { return caller.first == node; });
-  for (const Position& position : positions_) {
-    if (position.member != node) continue;
-    Fail(absl::StatusCode::kUnavailable,
-         absl::StrFormat("%s, which held source %s, was lost",
-                         ToString(node.node), position.source.ToHex()),
-         context);
-    return;
+void ReduceCoordinator::AssignAgain(NodeRef member, Context& context) {
+  for (std::uint32_t i = 0; i < positions_.size(); ++i) {
+    if (positions_[i].member != member) {
+      // It may have been the member of this one before.
+      const message::Release release{.target = ask_.target,
+                                     .position = i,
+                                     .output = NextGeneration(context)};
+      context.out.push_back(command::Send{member, release});
+    } else if (positions_[i].assigned) {
+      SendAssignment(i, context);
+    }
   }
 }
 
@@ -306,8 +278,11 @@ void ReduceCoordinator::OnTargetLost(std::string reason) {
 
 void ReduceCoordinator::MaybeFinish(Context& context) {
   if (state_ != State::kRunning || !target_complete_) return;
-  const bool all_final = std::ranges::all_of(
-      arrivals_, [&](const ObjectId& id) { return sources_[id].final; });
+  const bool all_final =
+      tree_ ? std::ranges::all_of(positions_, &Position::final)
+            : std::ranges::all_of(arrivals_, [&](const ObjectId& id) {
+                return sources_.at(id).final;
+              });
   if (!all_final) return;
   state_ = State::kFinal;
   End(context);
@@ -335,7 +310,7 @@ void ReduceCoordinator::End(Context& context) {
   }
   absl::btree_set<NodeRef> members;
   for (const Position& position : positions_) {
-    if (position.member) members.insert(position.member);
+    if (position.member && !position.lost) members.insert(position.member);
   }
   for (NodeRef member : members) {
     context.out.push_back(command::Send{member, message::Release{ask_.target}});
@@ -347,6 +322,7 @@ void ReduceCoordinator::End(Context& context) {
   callers_.clear();
   // Kept is what answers a repeated request.
   sources_.clear();
+  spares_.clear();
   positions_.clear();
   shape_ = TreeShape();
 }

@@ -11,17 +11,42 @@ void ReduceMember::OnAssignment(NodeContext& context, NodeRef coordinator,
                                 const message::Assignment& assignment) {
   const PullKey key{assignment.target, assignment.position};
   auto known = positions_.find(key);
-  if (known != positions_.end()) {
+  const bool starts_again = known != positions_.end();
+  if (starts_again && assignment.output <= known->second.assignment.output) {
     // Repeated, or late.
-    if (assignment.output <= known->second.assignment.output) return;
-    EndPosition(context, key, known->second);
+    const Position& position = known->second;
+    if (assignment.output == position.assignment.output && position.failed) {
+      Fail(context, known->second, absl::StatusCode::kUnavailable,
+           position.lost);
+    }
+    return;
+  }
+  objects_.AddPosition(context, assignment.source, key);
+  BufferId source;
+  if (starts_again) {
+    const message::Assignment& old = known->second.assignment;
+    // A source that stays is not let go of: nobody else may have it.
+    if (old.source == assignment.source &&
+        old.source_generation == assignment.source_generation &&
+        old.size == assignment.size) {
+      source = known->second.source;
+      if (source) context.buffers.Hold(source);
+    }
+    if (old.source != assignment.source) {
+      objects_.RemovePosition(context, old.source, key);
+    }
+    EndWork(context, key, known->second);
     positions_.erase(known);
   }
   Position& position = positions_[key];
   position.assignment = assignment;
   position.coordinator = coordinator;
-  objects_.AddPosition(context, assignment.source, key);
-  BeginIfHere(context, key);
+  position.source = source;
+  if (source) {
+    Begin(context, key);
+  } else {
+    BeginIfHere(context, key);
+  }
 }
 
 void ReduceMember::OnObjectHere(NodeContext& context, const ObjectId& object) {
@@ -32,6 +57,13 @@ void ReduceMember::OnObjectTooLarge(NodeContext& context,
                                     const ObjectId& object) {
   for (const PullKey& key : WaitingFor(object)) {
     GiveUp(context, key, absl::StatusCode::kResourceExhausted);
+  }
+}
+
+void ReduceMember::OnObjectGone(NodeContext& context, const ObjectId& object) {
+  for (const PullKey& key : WaitingFor(object)) {
+    if (objects_.IsWantedBy(object, key)) continue;
+    GiveUp(context, key, absl::StatusCode::kNotFound);
   }
 }
 
@@ -51,25 +83,23 @@ void ReduceMember::BeginIfHere(NodeContext& context, const PullKey& key) {
   const LocalObject* source =
       objects_.FindHeld(assignment.source, assignment.source_generation);
   if (source == nullptr) return;
-  if (source->size == assignment.size) {
-    Begin(context, key, *source);
-  } else {
+  if (source->size != assignment.size) {
     GiveUp(context, key, absl::StatusCode::kNotFound);
+    return;
   }
+  position.source = source->buffer;
+  context.buffers.Hold(position.source);
+  Begin(context, key);
 }
 
-void ReduceMember::Begin(NodeContext& context, const PullKey& key,
-                         const LocalObject& source) {
+void ReduceMember::Begin(NodeContext& context, const PullKey& key) {
   Position& position = positions_.at(key);
-  position.source = source.buffer;
-  context.buffers.Hold(position.source);
   if (!position.assignment.inputs.empty()) {
     TryAgain(context, {key, position.assignment.output});
     return;
   }
   position.output = position.source;
   context.buffers.Hold(position.output);
-  position.output_ready = true;
   Ready(context, key, position);
 }
 
@@ -87,7 +117,6 @@ void ReduceMember::OnBufferCreated(NodeContext& context,
                                    const OutputOwner& owner) {
   auto it = positions_.find(owner.key);
   HOPLITE_CHECK(it != positions_.end());
-  it->second.output_ready = true;
   Ready(context, owner.key, it->second);
 }
 
@@ -110,6 +139,8 @@ void ReduceMember::OnBufferRefused(NodeContext& context,
 
 void ReduceMember::Ready(NodeContext& context, const PullKey& key,
                          Position& position) {
+  if (position.unwanted) return;  // until it is assigned anew
+  position.output_ready = true;
   const bool root = position.assignment.root;
   ServeHeld(context, key, position);
   StartFolds(context, key.object);
@@ -125,21 +156,23 @@ void ReduceMember::StartFolds(NodeContext& context, const ObjectId& target) {
     const bool folds =
         !position.assignment.inputs.empty() || position.assignment.root;
     if (!folds || position.started || !position.output_ready) continue;
+    if (position.unwanted) continue;
     if (position.assignment.size == 0) continue;  // complete as it is
     const bool inputs_here = std::ranges::all_of(
         position.assignment.inputs, [&](const message::ReduceInput& input) {
           return input.member != context.self ||
-                 LocalInput(target, input) != nullptr;
+                 LocalInput(position, input) != nullptr;
         });
     if (inputs_here) StartFold(context, it->first, position);
   }
 }
 
 const ReduceMember::Position* ReduceMember::LocalInput(
-    const ObjectId& target, const message::ReduceInput& input) const {
-  auto it = positions_.find({target, input.position});
+    const Position& parent, const message::ReduceInput& input) const {
+  auto it = positions_.find({parent.assignment.target, input.position});
   if (it == positions_.end() || !it->second.output_ready ||
-      it->second.assignment.output != input.generation) {
+      it->second.assignment.output != input.generation ||
+      it->second.assignment.size != parent.assignment.size) {
     return nullptr;
   }
   return &it->second;
@@ -180,7 +213,7 @@ void ReduceMember::StartFold(NodeContext& context, const PullKey& key,
     added.generation = input.generation;
     added.member = input.member;
     if (input.member != context.self) continue;
-    const Position* local = LocalInput(assignment.target, input);
+    const Position* local = LocalInput(position, input);
     HOPLITE_CHECK(local != nullptr);
     added.local = local->output;
   }
@@ -197,7 +230,7 @@ void ReduceMember::OnFoldDone(NodeContext& context, FoldId fold) {
   if (position.assignment.root) {
     objects_.CompleteTarget(context, key.object, position.assignment.output);
   }
-  if (position.released) EndReleased(context, key);
+  if (position.released) Erase(context, positions_.find(key));
 }
 
 void ReduceMember::OnFoldFailed(NodeContext& context,
@@ -209,9 +242,11 @@ void ReduceMember::OnFoldFailed(NodeContext& context,
   folds_.erase(it);
   position.fold = FoldId();
   if (position.released) {
-    EndReleased(context, key);
+    Erase(context, positions_.find(key));
     return;
   }
+  position.failed = true;
+  position.lost = failed.lost;
   Fail(context, position, absl::StatusCode::kUnavailable, failed.lost);
 }
 
@@ -231,26 +266,38 @@ void ReduceMember::GiveUp(NodeContext& context, const PullKey& key,
                           absl::StatusCode code) {
   auto it = positions_.find(key);
   Fail(context, it->second, code, NodeRef());
-  EndPosition(context, key, it->second);
-  positions_.erase(it);
+  Erase(context, it);
 }
 
-void ReduceMember::OnRelease(NodeContext& context, const ObjectId& target) {
-  auto it = positions_.lower_bound(PullKey{target, 0});
-  while (it != positions_.end() && it->first.object == target) {
+void ReduceMember::OnRelease(NodeContext& context,
+                             const message::Release& release) {
+  if (release.output) {
+    auto it = positions_.find(PullKey{release.target, release.position});
+    if (it != positions_.end() &&
+        it->second.assignment.output <= release.output) {
+      Erase(context, it);
+    }
+    return;
+  }
+  auto it = positions_.lower_bound(PullKey{release.target, 0});
+  while (it != positions_.end() && it->first.object == release.target) {
     Position& position = it->second;
-    if (position.assignment.root && position.fold) {
+    const bool makes_target =
+        position.assignment.root && position.fold &&
+        objects_.FindHeld(release.target, position.assignment.output) !=
+            nullptr;
+    if (makes_target) {
       // A receiver may report the whole target before this node has heard that
-      // its fold is done. Where the reduction has failed, a Drop follows.
+      // its fold is done. Where the reduction has failed, a Drop follows, or
+      // has come before.
       position.released = true;
       ++it;
       continue;
     }
-    EndPosition(context, it->first, position);
-    it = positions_.erase(it);
+    it = Erase(context, it);
   }
-  auto held = held_.lower_bound(PullKey{target, 0});
-  while (held != held_.end() && held->first.object == target) {
+  auto held = held_.lower_bound(PullKey{release.target, 0});
+  while (held != held_.end() && held->first.object == release.target) {
     for (const HeldPull& pull : held->second) {
       pulls_.erase(pull.pull);
       context.out.push_back(command::RefusePull{pull.pull});
@@ -262,23 +309,55 @@ void ReduceMember::OnRelease(NodeContext& context, const ObjectId& target) {
 void ReduceMember::OnDrop(NodeContext& context, const message::Drop& drop) {
   auto it = positions_.lower_bound(PullKey{drop.object, 0});
   while (it != positions_.end() && it->first.object == drop.object) {
-    const bool ends =
-        it->second.released && it->second.assignment.output == drop.generation;
-    if (ends) EndPosition(context, it->first, it->second);
-    it = ends ? positions_.erase(it) : std::next(it);
+    Position& position = it->second;
+    const bool makes_it = position.assignment.root &&
+                          position.assignment.output == drop.generation;
+    position.unwanted |= makes_it;
+    it = makes_it && position.released ? Erase(context, it) : std::next(it);
   }
 }
 
-void ReduceMember::EndReleased(NodeContext& context, const PullKey& key) {
-  auto it = positions_.find(key);
-  EndPosition(context, key, it->second);
-  positions_.erase(it);
+void ReduceMember::OnShardsLost(NodeContext& context, const ShardSet& shards) {
+  for (auto it = positions_.begin(); it != positions_.end();) {
+    Position& position = it->second;
+    const message::Assignment assignment = position.assignment;
+    const bool ends =
+        shards.test(assignment.target.shard().value()) && !position.released;
+    if (!ends) {
+      ++it;
+      continue;
+    }
+    const LocalObject* target =
+        assignment.root
+            ? objects_.FindHeld(assignment.target, assignment.output)
+            : nullptr;
+    if (target != nullptr && target->final && position.fold) {
+      position.released = true;
+      ++it;
+      continue;
+    }
+    const bool making =
+        target != nullptr && target->state == LocalObject::State::kProducing;
+    it = Erase(context, it);
+    if (making) {
+      objects_.Abandon(context, assignment.target, assignment.output);
+    }
+  }
 }
 
-void ReduceMember::EndPosition(NodeContext& context, const PullKey& key,
-                               Position& position) {
-  const message::Assignment& assignment = position.assignment;
-  context.buffers.StopWaiting(OutputOwner{key, assignment.output});
+ReduceMember::Positions::iterator ReduceMember::Erase(NodeContext& context,
+                                                      Positions::iterator it) {
+  const PullKey key = it->first;
+  const ObjectId source = it->second.assignment.source;
+  EndWork(context, key, it->second);
+  it = positions_.erase(it);
+  objects_.RemovePosition(context, source, key);
+  return it;
+}
+
+void ReduceMember::EndWork(NodeContext& context, const PullKey& key,
+                           Position& position) {
+  context.buffers.StopWaiting(OutputOwner{key, position.assignment.output});
   if (position.fold) {
     folds_.erase(position.fold);
     context.out.push_back(command::CancelFold{position.fold});
@@ -289,7 +368,6 @@ void ReduceMember::EndPosition(NodeContext& context, const PullKey& key,
   }
   context.buffers.Release(position.output, context.out);
   context.buffers.Release(position.source, context.out);
-  objects_.RemovePosition(context, assignment.source, key);
 }
 
 void ReduceMember::OnPull(NodeContext& context,
@@ -338,6 +416,20 @@ void ReduceMember::OnPullEnded(PullId pull) {
   std::erase_if(held->second,
                 [&](const HeldPull& entry) { return entry.pull == pull; });
   if (held->second.empty()) held_.erase(held);
+}
+
+void ReduceMember::AppendStatus(std::vector<PositionStatus>& positions) const {
+  for (const auto& [key, position] : positions_) {
+    PositionStatus& status = positions.emplace_back();
+    status.target = key.object;
+    status.position = key.position;
+    status.root = position.assignment.root;
+    for (const message::ReduceInput& input : position.assignment.inputs) {
+      status.inputs.push_back(input.member);
+    }
+    status.size = position.assignment.size;
+    if (position.output_ready) status.output = position.output;
+  }
 }
 
 }  // namespace hoplite

@@ -19,6 +19,7 @@
 #include "absl/container/btree_set.h"
 #include "hoplite/core/local/local_objects.h"
 #include "hoplite/core/local/node_context.h"
+#include "hoplite/core/node_status.h"
 
 namespace hoplite {
 
@@ -26,17 +27,24 @@ class ReduceMember {
  public:
   explicit ReduceMember(LocalObjects& objects) : objects_(objects) {}
 
-  // A source that is not here is fetched; the position waits for it.
+  // A source that is not here is fetched; the position waits for it. One that
+  // is filled already starts again where the output is a newer one.
   void OnAssignment(NodeContext& context, NodeRef coordinator,
                     const message::Assignment& assignment);
   // Positions that wait for this object, their source, may go on.
   void OnObjectHere(NodeContext& context, const ObjectId& object);
   // It is larger than the store: they never will.
   void OnObjectTooLarge(NodeContext& context, const ObjectId& object);
-  // The reduction has ended; the root goes on until its fold is done.
-  void OnRelease(NodeContext& context, const ObjectId& target);
-  // The target was deleted, or its reduction failed.
+  // It never will be: its positions that wait for it are given up.
+  void OnObjectGone(NodeContext& context, const ObjectId& object);
+  // The reduction has ended; the root goes on until its fold is done. Or: a
+  // position is another member's.
+  void OnRelease(NodeContext& context, const message::Release& release);
+  // The target was deleted, or its reduction failed or starts again: a root
+  // that has yet to make this generation makes nothing.
   void OnDrop(NodeContext& context, const message::Drop& drop);
+  // The reductions of these shards were lost with their hosts.
+  void OnShardsLost(NodeContext& context, const ShardSet& shards);
   void OnBufferCreated(NodeContext& context, const OutputOwner& owner);
   void OnBufferRefused(NodeContext& context, const OutputOwner& owner,
                        std::uint64_t capacity);
@@ -49,6 +57,7 @@ class ReduceMember {
   void OnPullEnded(PullId pull);
 
   std::size_t size() const { return positions_.size(); }
+  void AppendStatus(std::vector<PositionStatus>& positions) const;
 
  private:
   struct Position {
@@ -59,6 +68,9 @@ class ReduceMember {
     BufferId source;       // held from the start to the end; none: not here yet
     bool started = false;  // the fold was ordered
     bool released = false;  // ends with its fold
+    bool unwanted = false;  // a root's: its target's generation was dropped
+    bool failed = false;    // its fold did, and the coordinator was told
+    NodeRef lost;           // by whose fault
     FoldId fold;
     absl::btree_set<PullId> pulls;
   };
@@ -72,8 +84,9 @@ class ReduceMember {
   void StartFolds(NodeContext& context, const ObjectId& target);
   void StartFold(NodeContext& context, const PullKey& key, Position& position);
   // An input that this node makes itself, once it is ready; else null.
-  const Position* LocalInput(const ObjectId& target,
+  const Position* LocalInput(const Position& parent,
                              const message::ReduceInput& input) const;
+  // The position has room for its output.
   void Ready(NodeContext& context, const PullKey& key, Position& position);
   void InstallRoot(NodeContext& context, const PullKey& key);
   void BeginIfHere(NodeContext& context, const PullKey& key);
@@ -82,13 +95,13 @@ class ReduceMember {
   // Reports the position, and ends it.
   void GiveUp(NodeContext& context, const PullKey& key, absl::StatusCode code);
   // REQUIRES: the position's source is here.
-  void Begin(NodeContext& context, const PullKey& key,
-             const LocalObject& source);
+  void Begin(NodeContext& context, const PullKey& key);
   void Fail(NodeContext& context, Position& position, absl::StatusCode code,
             NodeRef lost);
-  void EndReleased(NodeContext& context, const PullKey& key);
-  void EndPosition(NodeContext& context, const PullKey& key,
-                   Position& position);
+  // The position ends here.
+  Positions::iterator Erase(NodeContext& context, Positions::iterator it);
+  // Its fold, pulls and buffers end.
+  void EndWork(NodeContext& context, const PullKey& key, Position& position);
   void ServeHeld(NodeContext& context, const PullKey& key, Position& position);
 
   LocalObjects& objects_;

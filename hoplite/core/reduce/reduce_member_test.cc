@@ -15,6 +15,7 @@ namespace hoplite {
 namespace {
 
 using testing::All;
+using ::testing::ElementsAre;
 using testing::Id;
 using ::testing::IsEmpty;
 using testing::LocalNode;
@@ -123,18 +124,23 @@ class ReduceMemberTest : public ::testing::Test {
     });
   }
   void Release() {
-    Do([&](NodeContext& context) { member_.OnRelease(context, kTarget); });
+    Do([&](NodeContext& context) {
+      member_.OnRelease(context, {.target = kTarget});
+    });
   }
-  // As the coordinator ends a reduction that has failed.
-  void Fail(Generation generation) {
-    Release();
-    Commands before = std::exchange(out_, {});
+  void DropTarget(Generation generation) {
     Do([&](NodeContext& context) {
       const message::Drop drop{
           .at = node_.At(kTarget), .object = kTarget, .generation = generation};
       member_.OnDrop(context, drop);
       objects_.OnDrop(context, kCoordinator, drop);
     });
+  }
+  // As the coordinator ends a reduction that has failed.
+  void Fail(Generation generation) {
+    Release();
+    Commands before = std::exchange(out_, {});
+    DropTarget(generation);
     before.insert(before.end(), out_.begin(), out_.end());
     out_ = std::move(before);
   }
@@ -238,6 +244,26 @@ TEST_F(ReduceMemberTest, TheRootsOutputIsTheTarget) {
   EXPECT_EQ(complete->object, kTarget);
   EXPECT_EQ(complete->generation, OutputOf(3));
   EXPECT_EQ(StatusOf(kTarget)->state, "complete");
+}
+
+TEST_F(ReduceMemberTest, ItsStatusTellsWhereInTheTreeEachPositionIs) {
+  const BufferId source = PutSource(2);
+  Assign(AssignmentOf(2, {}));
+  PutSource(3);
+  Assign(AssignmentOf(3, {InputOf(2, 8), InputOf(4, 9)}, /*root=*/true));
+  BufferCreated();
+  std::vector<PositionStatus> all;
+  member_.AppendStatus(all);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].target, kTarget);
+  EXPECT_EQ(all[0].position, 2u);
+  EXPECT_FALSE(all[0].root);
+  EXPECT_THAT(all[0].inputs, IsEmpty());
+  EXPECT_EQ(all[0].output, source);
+  EXPECT_EQ(all[1].position, 3u);
+  EXPECT_TRUE(all[1].root);
+  EXPECT_THAT(all[1].inputs, ElementsAre(Ref(8), Ref(9)));
+  EXPECT_EQ(all[1].output, last_buffer_);
 }
 
 TEST_F(ReduceMemberTest, AReductionOfOneIsItsSource) {
@@ -640,6 +666,61 @@ TEST_F(ReduceMemberTest, AReleasedRootThatFailsIsOver) {
   });
   EXPECT_THAT(Sent<message::AssignmentFailed>(out_), IsEmpty());
   EXPECT_EQ(member_.size(), 0u);
+}
+
+// Symptom (seed 5978): a fold of a target that was deleted waited for its input
+// for ever. Cause: its reduction had started again and waited for a source, so
+// the target was dropped long before the Release, which waited for the Drop.
+TEST_F(ReduceMemberTest, ARootWhoseTargetWasDroppedEndsWithItsReduction) {
+  PutSource(3);
+  Assign(AssignmentOf(3, {InputOf(2, 8)}, /*root=*/true));
+  BufferCreated();
+  DropTarget(OutputOf(3));
+  EXPECT_THAT(All<command::CancelFold>(out_), IsEmpty())
+      << "it may be assigned anew";
+  Release();
+  EXPECT_EQ(Only<command::CancelFold>(out_)->fold, last_fold_);
+  EXPECT_EQ(member_.size(), 0u);
+}
+
+// Symptom (seed 14999): as above, and the target was left "producing". Cause:
+// the Drop came while the root waited for its buffer, and held nothing that
+// could be dropped. With the buffer it made what nobody wanted any more.
+TEST_F(ReduceMemberTest,
+       ARootWhoseTargetWasDroppedBeforeItHadRoomMakesNothing) {
+  PutSource(3);
+  Assign(AssignmentOf(3, {InputOf(2, 8)}, /*root=*/true));
+  DropTarget(OutputOf(3));
+  BufferCreated();
+  EXPECT_THAT(All<command::StartFold>(out_), IsEmpty());
+  EXPECT_FALSE(StatusOf(kTarget).has_value());
+  Release();
+  EXPECT_THAT(All<command::ReleaseBuffer>(out_), SizeIs(1)) << "the output";
+  EXPECT_EQ(member_.size(), 0u);
+}
+
+TEST_F(ReduceMemberTest, NorDoesOneWhoseSourceComesAfterTheDrop) {
+  Assign(AssignmentOf(3, {}, /*root=*/true));
+  DropTarget(OutputOf(3));
+  GrantSource(3);
+  SourceCreated(3);
+  EXPECT_THAT(All<command::StartFold>(out_), IsEmpty());
+  EXPECT_FALSE(StatusOf(kTarget).has_value());
+}
+
+TEST_F(ReduceMemberTest, ARootMakesTheNextGenerationOfADroppedTarget) {
+  PutSource(3);
+  Assign(AssignmentOf(3, {InputOf(2, 8)}, /*root=*/true));
+  DropTarget(OutputOf(3));
+  DropTarget(OutputOf(2));
+  message::Assignment next = AssignmentOf(3, {InputOf(2, 8)}, /*root=*/true);
+  next.output = OutputOf(4);
+  Assign(next);
+  BufferCreated();
+  EXPECT_THAT(All<command::StartFold>(out_), SizeIs(1));
+  EXPECT_EQ(StatusOf(kTarget)->generation, OutputOf(4));
+  DropTarget(OutputOf(3));
+  EXPECT_EQ(StatusOf(kTarget)->state, "producing") << "an earlier one's Drop";
 }
 
 TEST_F(ReduceMemberTest, AFailedReductionsRootIsCancelled) {

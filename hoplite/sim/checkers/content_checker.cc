@@ -20,10 +20,10 @@ void ContentChecker::OnCommand(absl::Time now, NodeRef node,
                                const Command& command) {
   if (const auto* send = std::get_if<command::Send>(&command)) {
     if (const auto* last = std::get_if<message::Final>(&send->message)) {
-      final_.insert(last->object);
+      MakeFinal(now, last->object, last->generation);
     }
     if (const auto* grant = std::get_if<message::Grant>(&send->message)) {
-      if (grant->final) final_.insert(grant->object);
+      if (grant->final) MakeFinal(now, grant->object, grant->generation);
     }
     if (const auto* whole = std::get_if<message::GrantInline>(&send->message)) {
       final_.insert(whole->object);
@@ -39,6 +39,17 @@ void ContentChecker::OnCommand(absl::Time now, NodeRef node,
   if (record->kind == Kind::kReduce) {
     CheckReduce(now, record->reduce, answer->sources);
   }
+}
+
+void ContentChecker::MakeFinal(absl::Time now, const ObjectId& object,
+                               Generation generation) {
+  final_.insert(object);
+  if (!generation.is_target() || crashes_ || history_->DeleteAsked(object)) {
+    return;
+  }
+  const auto [known, first] = final_generations_.emplace(object, generation);
+  if (first || known->second == generation) return;
+  Add(now, object, "a final target changes");
 }
 
 void ContentChecker::CheckGet(absl::Time now, NodeRef node, RequestKey key,
@@ -71,9 +82,35 @@ void ContentChecker::CheckGet(absl::Time now, NodeRef node, RequestKey key,
   CheckBytes(now, record.object, buffer->content.pieces().front().content);
 }
 
+bool ContentChecker::IsLost(const ObjectId& object) const {
+  if (!crashes_) return false;
+  const auto known = returned_.find(object);
+  if (known == returned_.end()) return true;
+  for (NodeRef node : simulation_->nodes()) {
+    for (const auto& [id, model] : simulation_->store_of(node.node).buffers()) {
+      if (model.machine_holds && model.complete() && model.size > 0 &&
+          model.content.At(0) == known->second) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+void ContentChecker::Forget(const ObjectId& object) {
+  returned_.erase(object);
+  in_bytes_.erase(object);
+  reported_.erase(object);
+}
+
 void ContentChecker::CheckBytes(absl::Time now, const ObjectId& object,
                                 ContentId content) {
   const ContentTable& contents = simulation_->contents();
+  const auto before = returned_.find(object);
+  if (before != returned_.end() && before->second != content &&
+      IsLost(object)) {
+    Forget(object);
+  }
   const auto [known, first] = returned_.emplace(object, content);
   if (!first) {
     if (known->second != content) {
@@ -171,6 +208,11 @@ void ContentChecker::CheckReduce(absl::Time now,
     if (!asked.contains(source)) {
       Add(now, reduce.target, "what is reported is none of its sources");
     }
+  }
+  const auto before = reported_.find(reduce.target);
+  if (before != reported_.end() && before->second != sorted &&
+      IsLost(reduce.target)) {
+    Forget(reduce.target);
   }
   const auto [known, first] = reported_.emplace(reduce.target, sorted);
   if (!first && known->second != sorted) {

@@ -3,7 +3,8 @@
 // A Get returns one whole object: of one Put that was sealed, or the final
 // result of a reduction. In a result each source is once or not at all; there
 // are as many as were asked for; those that are reported are those that are
-// in it; and all readers get the same.
+// in it; and all readers get the same. What was lost with the nodes that had it
+// may be made anew, of other sources.
 //
 // Thread safety: none; one thread at a time.
 
@@ -31,11 +32,16 @@ class ContentChecker final : public Observer {
       : simulation_(simulation), history_(history), violations_(violations) {}
 
   void OnCommand(absl::Time now, NodeRef node, const Command& command) override;
+  void OnNodeDown(absl::Time, NodeRef) override { crashes_ = true; }
 
  private:
+  void MakeFinal(absl::Time now, const ObjectId& object, Generation generation);
   void CheckGet(absl::Time now, NodeRef node, RequestKey key,
                 const command::AnswerRequest& answer);
   void CheckBytes(absl::Time now, const ObjectId& object, ContentId content);
+  // True where the nodes that had the object so have died.
+  bool IsLost(const ObjectId& object) const;
+  void Forget(const ObjectId& object);
   void CheckPut(absl::Time now, const ObjectId& object, ContentId content);
   void CheckResult(absl::Time now, const ObjectId& target, ContentId content);
   // Why the content is no result of the request; empty where it is one.
@@ -50,7 +56,9 @@ class ContentChecker final : public Observer {
   Simulation* const simulation_;
   const History* const history_;
   Violations* const violations_;
-  std::set<ObjectId> final_;  // some shard has said so
+  std::set<ObjectId> final_;                          // some shard has said so
+  std::map<ObjectId, Generation> final_generations_;  // of targets
+  bool crashes_ = false;
   std::map<ObjectId, ContentId> returned_;
   std::map<ObjectId, std::vector<ObjectId>> in_bytes_;  // sources of targets
   std::map<ObjectId, std::vector<ObjectId>> reported_;

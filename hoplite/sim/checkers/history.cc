@@ -142,4 +142,8 @@ void History::OnCommand(absl::Time now, NodeRef node, const Command& command) {
   record.code = answer->code;
 }
 
+void History::OnNodeDown(absl::Time, NodeRef node) {
+  std::erase_if(open_, [&](RequestKey key) { return key.first == node.node; });
+}
+
 }  // namespace hoplite::sim

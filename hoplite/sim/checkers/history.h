@@ -63,6 +63,7 @@ class History final : public Observer {
 
   void OnEvent(absl::Time now, NodeRef node, const Event& event) override;
   void OnCommand(absl::Time now, NodeRef node, const Command& command) override;
+  void OnNodeDown(absl::Time now, NodeRef node) override;
 
  private:
   void Enter(NodeRef node, RequestId request, RequestRecord record);

@@ -44,6 +44,7 @@ void LeakChecker::OnCommand(absl::Time now, NodeRef node,
   const BufferModel* const buffer =
       simulation_->store_of(node.node).Find(release->buffer);
   if (buffer == nullptr || !buffer->complete() || buffer->size == 0) return;
+  if (crashes_) return;  // the last one may be that only since then
   const ContentId content = buffer->content.At(0);
   if (MustStay(content) && !HeldElsewhere(node, release->buffer, content)) {
     Add(now, node,

@@ -33,6 +33,7 @@ class LeakChecker final : public Observer {
   void ExpectEmptyStores() { expect_empty_ = true; }
 
   void OnCommand(absl::Time now, NodeRef node, const Command& command) override;
+  void OnNodeDown(absl::Time, NodeRef) override { crashes_ = true; }
   void OnEnd(absl::Time now) override;
 
  private:
@@ -47,6 +48,7 @@ class LeakChecker final : public Observer {
   const History* const history_;
   Violations* const violations_;
   bool expect_empty_ = false;
+  bool crashes_ = false;
 };
 
 }  // namespace hoplite::sim

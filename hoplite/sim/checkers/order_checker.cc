@@ -50,22 +50,59 @@ void OrderChecker::OnEvent(absl::Time now, NodeRef node, const Event& event) {
     End(now, node, Kind::kFold, sum->fold.value());
   } else if (const auto* broken = std::get_if<event::FoldFailed>(&event)) {
     End(now, node, Kind::kFold, broken->fold.value());
+    LoseInputs(node, *broken);
   } else if (const auto* pull = std::get_if<event::PullRequested>(&event)) {
     Begin(node, Kind::kPull, pull->pull.value());
   } else if (const auto* ended = std::get_if<event::PullEnded>(&event)) {
     End(now, node, Kind::kPull, ended->pull.value());
   } else if (std::holds_alternative<event::PayloadsFolded>(event)) {
     --payload_folds_[node.node];
+  } else if (const auto* got = std::get_if<event::MessageReceived>(&event)) {
+    const auto* told = std::get_if<message::Assignment>(&got->message);
+    if (told == nullptr) return;
+    std::erase_if(lost_[node.node], [&](const Input& input) {
+      return std::get<PullKey>(input).object == told->target;
+    });
   }
 }
 
-void OrderChecker::OnCommand(absl::Time, NodeRef node, const Command& command) {
+void OrderChecker::CheckInputs(absl::Time now, NodeRef node,
+                               const command::StartFold& fold) {
+  std::set<Input>& inputs = inputs_[{node.node, fold.fold}];
+  for (const command::FoldInput& input : fold.inputs) {
+    if (input.local) continue;
+    const Input taken(PullKey{fold.target, input.position}, input.generation,
+                      input.member);
+    inputs.insert(taken);
+    if (!lost_[node.node].contains(taken)) continue;
+    violations_->Add(
+        kName, now,
+        absl::StrCat(ToString(node.node), " takes the output of position ",
+                     input.position, ", which it has lost"));
+  }
+}
+
+void OrderChecker::LoseInputs(NodeRef node, const event::FoldFailed& failed) {
+  const auto found = inputs_.find({node.node, failed.fold});
+  if (found == inputs_.end()) return;
+  for (const Input& input : found->second) {
+    if (std::get<NodeRef>(input) == failed.lost) lost_[node.node].insert(input);
+  }
+  inputs_.erase(found);
+}
+
+void OrderChecker::OnCommand(absl::Time now, NodeRef node,
+                             const Command& command) {
   if (const auto* buffer = std::get_if<command::CreateBuffer>(&command)) {
     Begin(node, Kind::kBuffer, buffer->buffer.value());
   } else if (const auto* in = std::get_if<command::StartTransfer>(&command)) {
     Begin(node, Kind::kTransfer, in->transfer.value());
   } else if (const auto* fold = std::get_if<command::StartFold>(&command)) {
     Begin(node, Kind::kFold, fold->fold.value());
+    CheckInputs(now, node, *fold);
+  } else if (const auto* end = std::get_if<command::CancelFold>(&command)) {
+    // Whatever it loses on its way to its end, it takes no more.
+    inputs_.erase({node.node, end->fold});
   } else if (std::holds_alternative<command::FoldPayloads>(command)) {
     ++payload_folds_[node.node];
   }
@@ -74,6 +111,17 @@ void OrderChecker::OnCommand(absl::Time, NodeRef node, const Command& command) {
 void OrderChecker::OnComplaint(absl::Time now, NodeRef node,
                                absl::string_view what) {
   violations_->Add(kName, now, absl::StrCat(ToString(node.node), " ", what));
+}
+
+void OrderChecker::OnNodeDown(absl::Time, NodeRef node) {
+  std::erase_if(open_, [&](const auto& entry) {
+    return std::get<NodeId>(entry.first) == node.node;
+  });
+  payload_folds_.erase(node.node);
+  std::erase_if(inputs_, [&](const auto& entry) {
+    return entry.first.first == node.node;
+  });
+  lost_.erase(node.node);
 }
 
 void OrderChecker::OnEnd(absl::Time now) {

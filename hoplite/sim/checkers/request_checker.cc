@@ -102,7 +102,7 @@ void RequestChecker::OnCommand(absl::Time now, NodeRef node,
     Add(now, key, "is answered twice");
     return;
   }
-  if (now > record->deadline + kSlack) {
+  if (now > record->deadline + kSlack + slack_) {
     Add(now, key, "is answered after its deadline");
   }
   const std::string problem = CodeProblem(now, *record, answer->code);

@@ -19,9 +19,14 @@ class RequestChecker final : public Observer {
  public:
   static constexpr absl::string_view kName = "requests";
 
-  // Ownership: keeps both. `faults`: streams may break in this run.
-  RequestChecker(const History* history, Violations* violations, bool faults)
-      : history_(history), violations_(violations), faults_(faults) {}
+  // Ownership: keeps both. `faults`: streams may break in this run, or nodes
+  // end. `slack`: nodes may stand still for so long.
+  RequestChecker(const History* history, Violations* violations, bool faults,
+                 absl::Duration slack)
+      : history_(history),
+        violations_(violations),
+        faults_(faults),
+        slack_(slack) {}
 
   // This request must end well: nothing in the run may prevent it.
   void ExpectOk(RequestKey key) { expected_.insert(key); }
@@ -42,6 +47,7 @@ class RequestChecker final : public Observer {
   const History* const history_;
   Violations* const violations_;
   const bool faults_;
+  const absl::Duration slack_;
   std::set<RequestKey> answered_;
   std::set<RequestKey> expected_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "hoplite/core/config.h"
@@ -100,10 +101,12 @@ void TransferChecker::AddEdge(absl::Time now, NodeRef node,
 void TransferChecker::CheckDegree(absl::Time now, const GraphKey& key,
                                   NodeId server, std::uint64_t size) {
   const std::uint32_t receivers = graphs_[key].receivers[server];
+  // A new host may grant a slot before it has heard who has it.
+  if (crashes_) return;
   if (receivers < 2 || simulation_->options().schedule == Schedule::kPlain) {
     return;
   }
-  const auto count = static_cast<std::uint32_t>(simulation_->nodes().size());
+  const auto count = simulation_->started_count();
   const auto [bound, is_new] = bounds_.try_emplace({size, count}, 0);
   if (is_new) {
     bound->second = DegreeBound(size, count, simulation_->options().network);
@@ -155,6 +158,21 @@ void TransferChecker::EndEdge(NodeId node, TransferId transfer, bool complete) {
   if (!complete) graph.orphans.insert(node);
   if (!edge->second.orphan) --graph.receivers[edge->second.server];
   graph.edges.erase(edge);
+}
+
+void TransferChecker::OnNodeDown(absl::Time, NodeRef node) {
+  crashes_ = true;
+  std::vector<TransferId> ended;
+  for (const auto& [transfer, key] : under_way_) {
+    if (transfer.first == node.node) ended.push_back(transfer.second);
+  }
+  for (TransferId transfer : ended) EndEdge(node.node, transfer, false);
+  const auto of_node = [&](const auto& entry) {
+    return entry.first.first == node.node;
+  };
+  std::erase_if(whole_, of_node);
+  std::erase_if(held_,
+                [&](const auto& entry) { return entry.first == node.node; });
 }
 
 void TransferChecker::OnFrameSent(absl::Time now, const FrameSent& frame) {

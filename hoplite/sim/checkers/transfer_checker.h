@@ -37,6 +37,7 @@ class TransferChecker final : public Observer {
   void OnEvent(absl::Time now, NodeRef node, const Event& event) override;
   void OnCommand(absl::Time now, NodeRef node, const Command& command) override;
   void OnFrameSent(absl::Time now, const FrameSent& frame) override;
+  void OnNodeDown(absl::Time now, NodeRef node) override;
 
  private:
   // Each generation of an object has a graph of its own.
@@ -72,6 +73,7 @@ class TransferChecker final : public Observer {
   std::map<std::pair<NodeId, BufferId>, ObjectId> whole_;
   std::set<std::pair<NodeId, ObjectId>> held_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> bounds_;
+  bool crashes_ = false;
   std::set<std::pair<ObjectId, ContentId>> plausible_;
   std::map<std::pair<PullKey, Generation>, ContentId> of_generation_;
 };

@@ -94,9 +94,9 @@ nlohmann::json Outcome::Json() const {
   return json.is_object() ? json : nlohmann::json::object();
 }
 
-CommandRunner::CommandRunner(int hosts)
+CommandRunner::CommandRunner(const testbed::TestbedOptions& options)
     : folder_(cli::TemporaryFolder::Create().value()) {
-  auto testbed = testbed::Testbed::Create({.hosts = hosts});
+  auto testbed = testbed::Testbed::Create(options);
   EXPECT_TRUE(testbed.ok()) << testbed.status();
   if (testbed.ok()) testbed_ = *std::move(testbed);
 }

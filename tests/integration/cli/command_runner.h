@@ -49,7 +49,9 @@ struct RunningNode {
 class CommandRunner {
  public:
   // A failure of the test where there is no testbed.
-  explicit CommandRunner(int hosts);
+  explicit CommandRunner(int hosts)
+      : CommandRunner(testbed::TestbedOptions{.hosts = hosts}) {}
+  explicit CommandRunner(const testbed::TestbedOptions& options);
 
   testbed::Testbed& testbed() { return *testbed_; }
   bool ok() const { return testbed_ != nullptr; }
