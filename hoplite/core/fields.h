@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <tuple>
 #include <type_traits>
+#include <utility>
+#include <variant>
 
 #include "absl/strings/string_view.h"
 
@@ -72,6 +74,17 @@ void ForEachNamedField(T& value, Visit&& visit) {
     visit(names.substr(0, comma), field);
     if (comma != absl::string_view::npos) names.remove_prefix(comma + 2);
   });
+}
+
+// Makes the variant hold a new value of its type number `index`, from 0 on.
+// REQUIRES: there is one.
+template <typename... Ts>
+void EmplaceType(std::variant<Ts...>& variant, std::size_t index) {
+  [&]<std::size_t... kIndices>(std::index_sequence<kIndices...>) {
+    ((kIndices == index ? void(variant.template emplace<kIndices>()) : void()),
+     ...);
+  }
+  (std::index_sequence_for<Ts...>());
 }
 
 // How many values an enumeration has, from 0 on.

@@ -109,12 +109,7 @@ class FieldReader {
     const auto index = Read<std::uint8_t>();
     ok_ &= index < sizeof...(Ts);
     if (!ok_) return;
-    [&]<std::size_t... kIndices>(std::index_sequence<kIndices...>) {
-      ((kIndices == index ? void(variant.template emplace<kIndices>())
-                          : void()),
-       ...);
-    }
-    (std::index_sequence_for<Ts...>());
+    EmplaceType(variant, index);
     std::visit(*this, variant);
   }
   template <HasFields T>

@@ -113,13 +113,7 @@ class FieldDrawer {
   }
   template <typename... Ts>
   void operator()(std::variant<Ts...>& variant) {
-    const std::size_t index = input_.Below(sizeof...(Ts));
-    [&]<std::size_t... kIndices>(std::index_sequence<kIndices...>) {
-      ((kIndices == index ? void(variant.template emplace<kIndices>())
-                          : void()),
-       ...);
-    }
-    (std::index_sequence_for<Ts...>());
+    EmplaceType(variant, input_.Below(sizeof...(Ts)));
     std::visit(*this, variant);
   }
   template <HasFields T>
