@@ -77,7 +77,7 @@ std::string ToGrpcTarget(const HostPort& address) {
 // orders the halves is in gRPC's library, which comes built, unseen.
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {
-  return "race:grpc::internal::CallOpSet\n"
+  return "race:grpc::internal::CallOp\n"
          "race:grpc::CompletionQueue::AsyncNextInternal\n"
          "race:grpc::ServerInterface::\n";
 }
