@@ -78,6 +78,11 @@ constexpr std::uint64_t HeadNumberOf(Incarnation incarnation) {
 constexpr std::uint64_t HeadNumberOf(Epoch epoch) {
   return epoch.value() >> kHeadNumberShift;
 }
+constexpr std::uint64_t HeadNumberOf(NodeId node) {
+  return node.value() >> kHeadNumberShiftOfNodes;
+}
+// What fits into a node's id. Clusters never get there.
+inline constexpr std::uint64_t kHeadNumberMax = 0xffff;
 
 // A node in one of its lives.
 struct NodeRef {

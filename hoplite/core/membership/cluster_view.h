@@ -29,6 +29,9 @@ inline std::uint64_t HighestHeadNumber(const ClusterView& view) {
   for (const Member& member : view.members) {
     highest = std::max(highest, HeadNumberOf(member.ref.incarnation));
   }
+  for (const NodeRef& lost : view.lost) {
+    highest = std::max(highest, HeadNumberOf(lost.incarnation));
+  }
   for (const ShardAssignment& shard : view.shard_map.assignments()) {
     highest = std::max(highest, HeadNumberOf(shard.at.epoch));
   }

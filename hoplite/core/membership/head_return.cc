@@ -1,7 +1,7 @@
 // Head: how it comes back, and how members come back to it.
 
 #include <algorithm>
-#include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -16,10 +16,21 @@ namespace {
 // Of the dead-limit: in each, members that seek their head ask at least twice.
 constexpr int kReturnSteps = 12;
 
-// The next one's incarnation would overflow. Clusters never get there: who
-// claims to have seen it is wrong.
-constexpr std::uint64_t kHeadNumberMax =
-    std::numeric_limits<std::uint64_t>::max() >> kHeadNumberShift;
+// An id in the view that no head up to this number has given out, if any.
+std::optional<NodeId> FindForeignId(const ClusterView& view,
+                                    std::uint64_t number) {
+  const auto foreign = [&](const NodeRef& ref) {
+    return HeadNumberOf(ref.node) > number;
+  };
+  if (foreign(view.self.ref)) return view.self.ref.node;
+  for (const Member& member : view.members) {
+    if (foreign(member.ref)) return member.ref.node;
+  }
+  for (const NodeRef& lost : view.lost) {
+    if (foreign(lost)) return lost.node;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -33,8 +44,12 @@ std::string Head::WhyNot(absl::Time now, const ClusterView& view, Commands& out,
   if (!view.self.ref || view.self.ref.node == kHeadNode) {
     return "the caller is no member";
   }
-  if (seen > number() && seen == kHeadNumberMax) {
+  if (seen > number() && seen >= kHeadNumberMax) {
     return absl::StrFormat("no head can come after number %d", seen);
+  }
+  if (const auto foreign = FindForeignId(view, std::max(seen, number()))) {
+    return absl::StrFormat("no head has given out the id of %s",
+                           ToString(*foreign));
   }
   if (view.cluster != cluster_) {
     ends = number() == 0 && !returning_ && now <= *began_ + kSucceedsWithin;

@@ -249,19 +249,35 @@ TEST_F(HeadReturnTest, AHeadAtWorkStopsBeforeAHigherOne) {
 // Seen: a head that was told of the highest number began anew with the number
 // 0, below the heads before it, as one more does not fit into an incarnation.
 TEST_F(HeadReturnTest, TheHighestNumberIsNotBelieved) {
-  constexpr std::uint64_t kHighest = 0xffff'ffff;
+  constexpr std::uint64_t kHighest = kHeadNumberMax;
   ClusterView view = ViewOf(2, {}, AllShardsOn(Ref(2)));
   view.members[0].ref.incarnation = Life(kHighest, 1);
   Return(view);
   EXPECT_THAT(All<command::EndLife>(out_), IsEmpty());
   EXPECT_THAT(Only<command::RefuseReturn>(out_)->reason,
-              HasSubstr("number 4294967295"));
+              HasSubstr("number 65535"));
   Return(
       ViewOf(2, {}, AllShardsOn(Ref(2), Epoch(kHighest << kHeadNumberShift))));
   EXPECT_TRUE(Only<command::RefuseReturn>(out_).has_value());
   view.members[0].ref.incarnation = Life(kHighest - 1, 1);
   Return(view);
   EXPECT_EQ(Only<command::EndLife>(out_)->head_number, kHighest);
+}
+
+// Seen: the id after it was 0, which is nobody's.
+TEST_F(HeadReturnTest, AnIdThatNoHeadHasGivenOutIsNotBelieved) {
+  ClusterView view = ViewOf(2, {}, AllShardsOn(Ref(2)));
+  view.lost = {{NodeId(0xffff'ffff), Incarnation(9)}};
+  Return(view);
+  EXPECT_THAT(Only<command::RefuseReturn>(out_)->reason,
+              HasSubstr("node 4294967295"));
+  view.lost.clear();
+  view.members[0].ref.node = FirstNode(2);
+  Return(view);
+  EXPECT_TRUE(Only<command::RefuseReturn>(out_).has_value());
+  view.self.ref.node = FirstNode(2);
+  Return(view);
+  EXPECT_TRUE(Only<command::RefuseReturn>(out_).has_value());
 }
 
 TEST(NewHeadTest, AHeadStartedAnewSucceedsTheOneBefore) {
@@ -273,7 +289,7 @@ TEST(NewHeadTest, AHeadStartedAnewSucceedsTheOneBefore) {
   Commands out;
   event::ReturnRequested highest{.token = 5,
                                  .view = ViewOf(2, {}, AllShardsOn(Ref(2)))};
-  highest.view.self.ref.incarnation = Life(0xffff'ffff, 1);
+  highest.view.self.ref.incarnation = Life(kHeadNumberMax, 1);
   head.OnReturn(At(0), highest, out);
   EXPECT_TRUE(Only<command::RefuseReturn>(out).has_value());
   out.clear();
