@@ -46,7 +46,9 @@ TEST_P(BenchFaultTest, ANodeIsLostWhereItWasAskedFor) {
   const bool lost = row.value("fault", "") != "none";
   EXPECT_EQ(row.value("detect_ms", 0.0) > 0, lost);
   EXPECT_GE(row.value("detect_max_ms", 0.0), row.value("detect_ms", 1.0));
-  if (lost) EXPECT_NEAR(row.value("fault_percent", 0.0), 50, 10);
+  if (lost) {
+    EXPECT_NEAR(row.value("fault_percent", 0.0), 50, 10);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
