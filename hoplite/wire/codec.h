@@ -42,7 +42,8 @@ inline constexpr std::size_t kAddressBytesMax = 300;
 // message fits in no batch.
 absl::StatusOr<Envelope> Encode(const hoplite::Message& message);
 
-// The message takes `envelope`'s payloads where it has some.
+// The message takes `envelope`'s payloads where it has some. A life of no node
+// is nobody's, and a generation without a counter is none.
 // Errors: kInvalidArgument, naming the field.
 absl::StatusOr<hoplite::Message> Decode(Envelope envelope);
 

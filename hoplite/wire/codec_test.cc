@@ -130,6 +130,20 @@ TEST(CodecTest, EncodingNamesTheFieldThatIsNotValid) {
   ExpectInvalid(Encode(evict).status(), "EvictAsk.entries");
 }
 
+// Seen: what was decoded was another message when it had been passed on.
+TEST(CodecTest, NobodyHasNoLifeAndNoGenerationNoEra) {
+  Envelope envelope;
+  auto* failed = envelope.mutable_assignment_failed();
+  failed->set_target(std::string(ObjectId::kSize, 'x'));
+  failed->mutable_lost()->set_incarnation(2);
+  failed->mutable_output()->set_era(5);
+  const absl::StatusOr<Message> message = Decode(std::move(envelope));
+  ASSERT_TRUE(message.ok()) << message.status();
+  const auto& decoded = std::get<message::AssignmentFailed>(*message);
+  EXPECT_EQ(decoded.lost, hoplite::NodeRef());
+  EXPECT_EQ(decoded.output, hoplite::Generation());
+}
+
 TEST(CodecTest, ALongReasonIsCutOff) {
   message::Refusal refusal;
   refusal.reason = std::string(10 * kReasonBytesMax, 'x');

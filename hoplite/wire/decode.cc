@@ -123,6 +123,7 @@ absl::StatusOr<hoplite::Message> Decode(Envelope envelope) {
 }
 
 hoplite::NodeRef DecodeNodeRef(const NodeRef& ref) {
+  if (ref.node() == 0) return {};  // nobody, of whatever life
   return {.node = NodeId(ref.node()),
           .incarnation = Incarnation(ref.incarnation())};
 }

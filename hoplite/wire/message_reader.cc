@@ -13,6 +13,7 @@ namespace hoplite::wire {
 namespace {
 
 hoplite::Generation ReadGeneration(const Generation& from) {
+  if (from.counter() == 0) return {};  // none, of whatever node and era
   return {.node = NodeId(from.node()),
           .era = from.era(),
           .counter = from.counter()};

@@ -71,7 +71,10 @@ class Filler {
     All(to.node, to.incarnation);
     if (!to) to = NodeRef();
   }
-  void Fill(Generation& to) { All(to.node, to.era, to.counter); }
+  void Fill(Generation& to) {
+    All(to.node, to.era, to.counter);
+    if (!to) to = Generation();
+  }
   void Fill(absl::StatusCode& to) {
     to = static_cast<absl::StatusCode>(random_.Below(17));
   }
