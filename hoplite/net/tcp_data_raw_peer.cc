@@ -16,6 +16,15 @@ namespace {
 
 constexpr time_t kPatienceSeconds = 30;
 
+// What a call on a socket returns that no signal has interrupted.
+template <typename Call>
+auto Uninterrupted(const Call& call) {
+  for (;;) {
+    const auto result = call();
+    if (result >= 0 || errno != EINTR) return result;
+  }
+}
+
 // For recv and accept.
 void LimitWaits(int descriptor) {
   const timeval limit{.tv_sec = kPatienceSeconds, .tv_usec = 0};
@@ -59,8 +68,9 @@ void RawSocket::Close() {
 
 void RawSocket::Send(std::span<const std::byte> bytes) const {
   while (!bytes.empty()) {
-    const ssize_t sent =
-        ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const ssize_t sent = Uninterrupted([&] {
+      return ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    });
     if (sent < 0) return;
     bytes = bytes.subspan(static_cast<std::size_t>(sent));
   }
@@ -70,8 +80,9 @@ Bytes RawSocket::Receive(std::size_t count) const {
   Bytes bytes(count);
   std::size_t got = 0;
   while (got < count) {
-    const ssize_t more =
-        ::recv(descriptor_, bytes.data() + got, count - got, 0);
+    const ssize_t more = Uninterrupted([&] {
+      return ::recv(descriptor_, bytes.data() + got, count - got, 0);
+    });
     if (more <= 0) break;
     got += static_cast<std::size_t>(more);
   }
@@ -81,7 +92,8 @@ Bytes RawSocket::Receive(std::size_t count) const {
 
 bool RawSocket::IsClosed() const {
   std::byte byte;
-  const ssize_t got = ::recv(descriptor_, &byte, 1, 0);
+  const ssize_t got =
+      Uninterrupted([&] { return ::recv(descriptor_, &byte, 1, 0); });
   return got == 0 || (got < 0 && errno == ECONNRESET);
 }
 
@@ -100,7 +112,8 @@ Member RawServer::member() const {
 }
 
 RawSocket RawServer::Accept() {
-  RawSocket socket(::accept(listener_, nullptr, nullptr));
+  RawSocket socket(
+      Uninterrupted([&] { return ::accept(listener_, nullptr, nullptr); }));
   hello = socket.Receive(kHelloBytes);
   ReadRequest(socket);
   return socket;

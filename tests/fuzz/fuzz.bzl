@@ -3,17 +3,16 @@
 load("//third_party/bazel:hoplite.bzl", "hoplite_cc_library", "hoplite_cc_test")
 
 # Of libFuzzer. No length that the input claims may make anything allocate:
-# one allocation above the first limit, or more memory than the second, is a
-# finding, as is an input that takes longer than the last, in seconds.
+# one allocation above -malloc_limit_mb, or more memory than -rss_limit_mb, is
+# a finding, as is an input that takes longer than -timeout, in seconds.
 _FLAGS = [
-    "-malloc_limit_mb=16",
     "-rss_limit_mb=2048",
     "-timeout=10",
     "-max_len=4096",
     "-use_value_profile=1",
 ]
 
-def hoplite_cc_fuzzer(name, srcs, deps):
+def hoplite_cc_fuzzer(name, srcs, deps, malloc_limit_mb = 16):
     """NAME runs libFuzzer (--config=fuzz); NAME_test its corpus, anywhere.
 
     The sources define LLVMFuzzerTestOneInput; the corpus is corpus/NAME.
@@ -38,7 +37,10 @@ def hoplite_cc_fuzzer(name, srcs, deps):
     native.cc_binary(
         name = name,
         testonly = True,
-        args = _FLAGS + ["-seed_inputs=@$(rootpath :%s_seeds)" % name],
+        args = _FLAGS + [
+            "-malloc_limit_mb=%d" % malloc_limit_mb,
+            "-seed_inputs=@$(rootpath :%s_seeds)" % name,
+        ],
         data = [
             ":%s_corpus" % name,
             ":%s_seeds" % name,
