@@ -171,7 +171,12 @@ LocalObject& LocalObjects::TakeOver(NodeContext& context,
                                     BufferId buffer) {
   LocalObject& entry = objects_[object];
   context.buffers.StopWaiting(FetchOwner{object});
-  if (entry.generation != generation) DropBytes(context, object, entry);
+  // It may have come from another copy before its shard's new host says that
+  // this node made it.
+  const bool other = entry.buffer && entry.buffer != buffer;
+  if (other || entry.generation != generation) {
+    DropBytes(context, object, entry);
+  }
   entry.state = State::kProducing;
   entry.generation = generation;
   entry.size = size;

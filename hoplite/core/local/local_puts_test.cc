@@ -428,6 +428,40 @@ TEST_F(LocalPutsTest, APutThatIsNotAcceptedRegistersWithTheNewHost) {
   EXPECT_NE(begun->payload, nullptr);
 }
 
+// Seen: the copy's buffer was never given back.
+TEST_F(LocalPutsTest, WhatANewHostGrantsOfAnotherCopyGivesWayToThePut) {
+  const RequestId get = node_.Enter(RequestKind::kGet, Id(1));
+  Do([&](NodeContext& context) { objects_.OnGet(context, get, Id(1)); });
+  const AskNumber ask = OnlySent<message::Ask>(out_)->ask;
+  const RequestId put = PutBytes(Id(1), "small");
+  BufferCreated(put);
+  const BufferId own = last_buffer_;
+  node_.MoveShardsTo(7);
+  Do([&](NodeContext& context) {
+    objects_.OnGrant(context, {.at = node_.At(Id(1)),
+                               .object = Id(1),
+                               .ask = ask,
+                               .generation = last_generation_,
+                               .size = 5,
+                               .frame_bytes = 4096,
+                               .server = Ref(9),
+                               .final = true});
+  });
+  Do([&](NodeContext& context) {
+    ASSERT_NE(node_.buffers.OnCreated(last_buffer_, context.out), nullptr);
+    objects_.OnBufferCreated(context, Id(1), last_buffer_);
+  });
+  const auto start = Only<command::StartTransfer>(out_);
+  ASSERT_TRUE(start.has_value());
+  Answer(Id(1));
+  EXPECT_EQ(Only<command::CancelTransfer>(out_)->transfer, start->transfer);
+  EXPECT_EQ(Only<command::ReleaseBuffer>(out_)->buffer, start->buffer);
+  const auto answers = All<command::AnswerRequest>(out_);
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(answers[0].request, get);
+  EXPECT_EQ(answers[0].buffer, own);
+}
+
 TEST_F(LocalPutsTest, NothingElseIsSentAgain) {
   const RequestId accepted = Put(Id(1));
   BufferCreated(accepted);

@@ -67,7 +67,8 @@ void ContentChecker::CheckGet(absl::Time now, NodeRef node, RequestKey key,
                      buffer->size));
     return;
   }
-  if (history_->DeletedBefore(record.object, record.asked)) {
+  if (history_->DeletedBefore(record.object, record.asked) &&
+      !IsMadeAgain(record.object)) {
     Add(now, record.object, "a Get after its Delete returns it");
   }
   if (history_->On(record.object, Kind::kPut).empty() &&
@@ -80,6 +81,17 @@ void ContentChecker::CheckGet(absl::Time now, NodeRef node, RequestKey key,
     return;
   }
   CheckBytes(now, record.object, buffer->content.pieces().front().content);
+}
+
+bool ContentChecker::IsMadeAgain(const ObjectId& object) const {
+  if (!crashes_) return false;
+  const auto is_later = [&](RequestKey key) {
+    const RequestRecord& maker = *history_->Find(key);
+    return !maker.answered.has_value() ||
+           history_->DeletedBefore(object, *maker.answered);
+  };
+  return std::ranges::any_of(history_->On(object, Kind::kPut), is_later) ||
+         std::ranges::any_of(history_->On(object, Kind::kReduce), is_later);
 }
 
 bool ContentChecker::IsLost(const ObjectId& object) const {

@@ -39,6 +39,9 @@ class ContentChecker final : public Observer {
   void CheckGet(absl::Time now, NodeRef node, RequestKey key,
                 const command::AnswerRequest& answer);
   void CheckBytes(absl::Time now, const ObjectId& object, ContentId content);
+  // True where the id may have been put once more after its Delete: that it
+  // was deleted is forgotten with the host of its shard.
+  bool IsMadeAgain(const ObjectId& object) const;
   // True where the nodes that had the object so have died.
   bool IsLost(const ObjectId& object) const;
   void Forget(const ObjectId& object);

@@ -97,6 +97,11 @@ void History::Enter(NodeRef node, RequestId request, RequestRecord record) {
   open_.insert(key);
 }
 
+void History::Note(NodeRef node, RequestId request, bool RequestRecord::*what) {
+  const auto known = requests_.find({node.node, request});
+  if (known != requests_.end()) known->second.*what = true;
+}
+
 void History::OnEvent(absl::Time now, NodeRef node, const Event& event) {
   RequestRecord record;
   record.asked = now;
@@ -126,9 +131,9 @@ void History::OnEvent(absl::Time now, NodeRef node, const Event& event) {
     record.reduce = *reduce;
     Enter(node, reduce->request, std::move(record));
   } else if (const auto* filled = std::get_if<event::PutFilled>(&event)) {
-    requests_.at({node.node, filled->request}).filled = true;
+    Note(node, filled->request, &RequestRecord::filled);
   } else if (const auto* over = std::get_if<event::RequestCancelled>(&event)) {
-    requests_.at({node.node, over->request}).cancelled = true;
+    Note(node, over->request, &RequestRecord::cancelled);
   }
 }
 

@@ -67,6 +67,9 @@ class History final : public Observer {
 
  private:
   void Enter(NodeRef node, RequestId request, RequestRecord record);
+  // Of a request that the node has heard of: one that stood still when it was
+  // asked, and was declared dead, has not.
+  void Note(NodeRef node, RequestId request, bool RequestRecord::*what);
   // `depth` bounds the search through reductions of reductions.
   bool MayStandFor(const ObjectId& object, ContentId content, int depth) const;
 
