@@ -1,5 +1,6 @@
 #include "hoplite/net/tcp_data_raw_peer.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -14,7 +15,7 @@
 namespace hoplite {
 namespace {
 
-constexpr time_t kPatienceSeconds = 30;
+constexpr int kPatienceSeconds = 30;
 
 // What a call on a socket returns that no signal has interrupted.
 template <typename Call>
@@ -30,6 +31,24 @@ void LimitWaits(int descriptor) {
   const timeval limit{.tv_sec = kPatienceSeconds, .tv_usec = 0};
   HOPLITE_CHECK(::setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit,
                              sizeof(limit)) == 0);
+}
+
+// A connect that a signal interrupts goes on by itself.
+bool Connects(int descriptor, const Endpoint& endpoint) {
+  if (::connect(descriptor, endpoint.address(), endpoint.length) == 0) {
+    return true;
+  }
+  if (errno != EINTR) return false;
+  pollfd ends{.fd = descriptor, .events = POLLOUT, .revents = 0};
+  if (Uninterrupted([&] {
+        return ::poll(&ends, 1, kPatienceSeconds * 1000);
+      }) != 1) {
+    return false;
+  }
+  int error = 0;
+  socklen_t size = sizeof(error);
+  return ::getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size) == 0 &&
+         error == 0;
 }
 
 int Listen() {
@@ -57,8 +76,7 @@ RawSocket RawSocket::ConnectTo(const Member& member) {
   const int descriptor =
       ::socket(endpoint.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   HOPLITE_CHECK(descriptor >= 0);
-  HOPLITE_CHECK(::connect(descriptor, endpoint.address(), endpoint.length) ==
-                0);
+  HOPLITE_CHECK(Connects(descriptor, endpoint));
   return RawSocket(descriptor);
 }
 
