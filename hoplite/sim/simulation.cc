@@ -151,11 +151,20 @@ void Simulation::Tell(NodeId node, Event event) {
 
 void Simulation::Happen(NodeRef node, const Event& event) {
   if (!IsUp(node)) return;
+  slot(node.node).happened.push_back(event);
+  HearNext(node);
+}
+
+void Simulation::HearNext(NodeRef node) {
+  if (!IsUp(node)) return;
   if (IsStopped(node.node)) {
-    agenda_.At(wakes_.at(node.node),
-               [this, node, event] { Happen(node, event); });
+    agenda_.At(wakes_.at(node.node), [this, node] { HearNext(node); });
     return;
   }
+  std::deque<Event>& happened = slot(node.node).happened;
+  if (happened.empty()) return;  // it was the turn of an earlier head
+  const Event event = std::move(happened.front());
+  happened.pop_front();
   Deliver(node.node, event);
 }
 

@@ -13,6 +13,7 @@
 #define HOPLITE_SIM_SIMULATION_H_
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -136,6 +137,12 @@ class Simulation final : private NodeHost {
   void Happen(NodeRef node, const Event& event);
   void Deliver(NodeId node, const Event& event);
   void Arrive(const Letter& letter);
+  // The node hears the next of what has happened here, or has come this way,
+  // once it can: a turn for each.
+  void HearNext(NodeRef node);
+  void HearNext(Way way);
+  // From when on what comes this way is heard.
+  absl::Time OpensAt(Way way) const;
   bool IsStopped(NodeId node) const;
   bool IsCut(NodeId from, NodeId to) const;
   // The node's life ends; `died`: its peers are told so by their connections.
@@ -183,12 +190,13 @@ class Simulation final : private NodeHost {
   std::vector<std::unique_ptr<Slot>> ended_;
   std::map<NodeId, absl::Time> wakes_;  // nodes that are stopped
   std::map<Way, absl::Time> cuts_;
-  std::map<Way, std::uint64_t> ages_;         // of control streams
-  std::map<Way, absl::Time> outages_;         // of control streams, their ends
-  bool news_may_be_late_ = false;             // nodes may not know all members
-  std::map<std::uint64_t, NodeRef> returns_;  // by token
-  std::set<std::uint64_t> admitted_;          // joins, by token
-  std::uint64_t last_rejoin_ = 1000;          // beyond the tokens of tests
+  std::map<Way, std::deque<Letter>> arrived_;  // and not heard yet
+  std::map<Way, std::uint64_t> ages_;          // of control streams
+  std::map<Way, absl::Time> outages_;          // of control streams, their ends
+  bool news_may_be_late_ = false;              // nodes may not know all members
+  std::map<std::uint64_t, NodeRef> returns_;   // by token
+  std::set<std::uint64_t> admitted_;           // joins, by token
+  std::uint64_t last_rejoin_ = 1000;           // beyond the tokens of tests
   std::uint64_t last_return_ = std::uint64_t{1} << 32;
   std::uint64_t last_cluster_ = 1;
   std::uint64_t head_lives_ = 0;

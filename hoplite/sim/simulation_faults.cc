@@ -32,28 +32,44 @@ bool Simulation::Reaches(NodeRef from, NodeRef to) const {
          !FindSlot(to.node)->forgotten.contains(from);
 }
 
+absl::Time Simulation::OpensAt(Way way) const {
+  absl::Time opens = agenda_.now();
+  const auto wait_for = [&](const auto& ends, const auto& key) {
+    const auto end = ends.find(key);
+    if (end != ends.end()) opens = std::max(opens, end->second);
+  };
+  wait_for(wakes_, way.second);
+  wait_for(cuts_, way);
+  wait_for(outages_, way);
+  const Slot* const receiver = FindSlot(way.second);
+  if (way.first == kHeadNode && receiver != nullptr) {
+    opens = std::max(opens, receiver->deaf_until);
+  }
+  return opens;
+}
+
 void Simulation::Arrive(const Letter& letter) {
-  const NodeId to = letter.to.node;
-  if (!IsUp(letter.to) || slot(to).cluster != letter.cluster ||
-      slot(to).forgotten.contains(letter.from) ||
-      ages_[{letter.from.node, to}] != letter.stream) {
+  const Way way(letter.from.node, letter.to.node);
+  arrived_[way].push_back(letter);
+  HearNext(way);
+}
+
+void Simulation::HearNext(Way way) {
+  const absl::Time opens = OpensAt(way);
+  if (opens > agenda_.now()) {
+    agenda_.At(opens, [this, way] { HearNext(way); });
     return;
   }
-  absl::Time arrives = agenda_.now();
-  if (IsStopped(to)) arrives = wakes_.at(to);
-  if (IsCut(letter.from.node, to)) {
-    arrives = std::max(arrives, cuts_.at({letter.from.node, to}));
-  }
-  const auto outage = outages_.find({letter.from.node, to});
-  if (outage != outages_.end()) arrives = std::max(arrives, outage->second);
-  if (letter.from.node == kHeadNode) {
-    arrives = std::max(arrives, slot(to).deaf_until);
-  }
-  if (arrives > agenda_.now()) {
-    agenda_.At(arrives, [this, letter] { Arrive(letter); });
+  // The first that waits, whichever has brought this turn: faults may overlap,
+  // and a stream keeps its order.
+  const Letter letter = std::move(arrived_.at(way).front());
+  arrived_.at(way).pop_front();
+  if (!IsUp(letter.to) || slot(way.second).cluster != letter.cluster ||
+      slot(way.second).forgotten.contains(letter.from) ||
+      ages_[way] != letter.stream) {
     return;
   }
-  Deliver(to, event::MessageReceived{letter.from, letter.message});
+  Deliver(way.second, event::MessageReceived{letter.from, letter.message});
 }
 
 void Simulation::Join(std::uint64_t token) { TryJoin(token, 0); }

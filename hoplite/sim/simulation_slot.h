@@ -6,6 +6,7 @@
 #define HOPLITE_SIM_SIMULATION_SLOT_H_
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -33,6 +34,7 @@ struct Simulation::Slot {
   StoreModel store;
   std::unique_ptr<Machine> machine;
   std::optional<absl::Time> tick;  // the one that counts
+  std::deque<Event> happened;      // here, and not heard of yet
   std::set<NodeRef> learned;       // beyond the members at the start
   std::set<NodeRef> forgotten;     // whatever they say is refused
   // For members of whom the head has not told it yet.

@@ -18,6 +18,9 @@ void ContentChecker::Add(absl::Time now, const ObjectId& object,
 
 void ContentChecker::OnCommand(absl::Time now, NodeRef node,
                                const Command& command) {
+  if (const auto* gone = std::get_if<command::ForgetMember>(&command)) {
+    lost_.insert(gone->member);
+  }
   if (const auto* send = std::get_if<command::Send>(&command)) {
     if (const auto* last = std::get_if<message::Final>(&send->message)) {
       MakeFinal(now, last->object, last->generation);
@@ -44,7 +47,8 @@ void ContentChecker::OnCommand(absl::Time now, NodeRef node,
 void ContentChecker::MakeFinal(absl::Time now, const ObjectId& object,
                                Generation generation) {
   final_.insert(object);
-  if (!generation.is_target() || crashes_ || history_->DeleteAsked(object)) {
+  if (!generation.is_target() || !lost_.empty() ||
+      history_->DeleteAsked(object)) {
     return;
   }
   const auto [known, first] = final_generations_.emplace(object, generation);
@@ -84,7 +88,7 @@ void ContentChecker::CheckGet(absl::Time now, NodeRef node, RequestKey key,
 }
 
 bool ContentChecker::IsMadeAgain(const ObjectId& object) const {
-  if (!crashes_) return false;
+  if (lost_.empty()) return false;
   const auto is_later = [&](RequestKey key) {
     const RequestRecord& maker = *history_->Find(key);
     return !maker.answered.has_value() ||
@@ -94,14 +98,29 @@ bool ContentChecker::IsMadeAgain(const ObjectId& object) const {
          std::ranges::any_of(history_->On(object, Kind::kReduce), is_later);
 }
 
+bool ContentChecker::Fits(const ObjectId& object, ContentId content) const {
+  const auto returned = returned_.find(object);
+  if (returned != returned_.end()) return returned->second == content;
+  const auto reported = reported_.find(object);
+  if (reported == reported_.end()) return true;
+  return std::ranges::any_of(
+      history_->On(object, Kind::kReduce), [&](RequestKey key) {
+        const event::ReduceRequested& reduce = history_->Find(key)->reduce;
+        return history_->SourcesOf(reduce, content) == reported->second;
+      });
+}
+
 bool ContentChecker::IsLost(const ObjectId& object) const {
-  if (!crashes_) return false;
-  const auto known = returned_.find(object);
-  if (known == returned_.end()) return true;
+  if (lost_.empty()) return false;
   for (NodeRef node : simulation_->nodes()) {
-    for (const auto& [id, model] : simulation_->store_of(node.node).buffers()) {
-      if (model.machine_holds && model.complete() && model.size > 0 &&
-          model.content.At(0) == known->second) {
+    if (lost_.contains(node)) continue;
+    const NodeStatus status = simulation_->machine(node.node).Status();
+    for (const LocalObjectStatus& held : status.objects) {
+      if (held.object != object || held.state != "complete") continue;
+      const BufferModel* const buffer =
+          simulation_->store_of(node.node).Find(held.buffer);
+      if (buffer != nullptr && buffer->size > 0 && buffer->complete() &&
+          Fits(object, buffer->content.At(0))) {
         return false;
       }
     }
@@ -118,11 +137,7 @@ void ContentChecker::Forget(const ObjectId& object) {
 void ContentChecker::CheckBytes(absl::Time now, const ObjectId& object,
                                 ContentId content) {
   const ContentTable& contents = simulation_->contents();
-  const auto before = returned_.find(object);
-  if (before != returned_.end() && before->second != content &&
-      IsLost(object)) {
-    Forget(object);
-  }
+  if (!Fits(object, content) && IsLost(object)) Forget(object);
   const auto [known, first] = returned_.emplace(object, content);
   if (!first) {
     if (known->second != content) {

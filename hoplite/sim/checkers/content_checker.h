@@ -32,7 +32,7 @@ class ContentChecker final : public Observer {
       : simulation_(simulation), history_(history), violations_(violations) {}
 
   void OnCommand(absl::Time now, NodeRef node, const Command& command) override;
-  void OnNodeDown(absl::Time, NodeRef) override { crashes_ = true; }
+  void OnNodeDown(absl::Time, NodeRef node) override { lost_.insert(node); }
 
  private:
   void MakeFinal(absl::Time now, const ObjectId& object, Generation generation);
@@ -42,7 +42,9 @@ class ContentChecker final : public Observer {
   // True where the id may have been put once more after its Delete: that it
   // was deleted is forgotten with the host of its shard.
   bool IsMadeAgain(const ObjectId& object) const;
-  // True where the nodes that had the object so have died.
+  // True where the bytes are what readers, or callers, have been told.
+  bool Fits(const ObjectId& object, ContentId content) const;
+  // True where all nodes that had the object so are lost.
   bool IsLost(const ObjectId& object) const;
   void Forget(const ObjectId& object);
   void CheckPut(absl::Time now, const ObjectId& object, ContentId content);
@@ -61,7 +63,9 @@ class ContentChecker final : public Observer {
   Violations* const violations_;
   std::set<ObjectId> final_;                          // some shard has said so
   std::map<ObjectId, Generation> final_generations_;  // of targets
-  bool crashes_ = false;
+  // Nodes that have died, or that others have given up: what these have does
+  // not count, even while they run on and have yet to hear of it.
+  std::set<NodeRef> lost_;
   std::map<ObjectId, ContentId> returned_;
   std::map<ObjectId, std::vector<ObjectId>> in_bytes_;  // sources of targets
   std::map<ObjectId, std::vector<ObjectId>> reported_;
