@@ -33,14 +33,12 @@ bool RecoveryChecker::WasPut(const ObjectId& object, absl::Time before) const {
   return false;
 }
 
-std::set<ObjectId> RecoveryChecker::HeldSince(absl::Time put_before) const {
+std::set<ObjectId> RecoveryChecker::Held() const {
   std::set<ObjectId> held;
   for (NodeRef node : simulation_->nodes()) {
     for (const LocalObjectStatus& each :
          simulation_->machine(node.node).Status().objects) {
-      if (each.state == "complete" && WasPut(each.object, put_before)) {
-        held.insert(each.object);
-      }
+      if (each.state == "complete") held.insert(each.object);
     }
   }
   return held;
@@ -59,7 +57,9 @@ void RecoveryChecker::AskForAll() {
     spec.deadline = deadline;
     requests_->ExpectOk(simulation_->clients().Get(spec));
   };
-  for (const ObjectId& object : HeldSince(now)) get(object);
+  for (const ObjectId& object : Held()) {
+    if (WasPut(object, now)) get(object);
+  }
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
     PutSpec spec;
     spec.node = next();
@@ -101,8 +101,8 @@ void RecoveryChecker::OnCommand(absl::Time now, NodeRef node,
   }
   const RequestRecord* get = history_->Find({node.node, answer->request});
   if (get == nullptr || get->kind != Kind::kGet ||
-      now - get->asked < 2 * kBound ||
-      !HeldSince(now - kBound).contains(get->object)) {
+      now - get->asked < 2 * kBound || !WasPut(get->object, now - kBound) ||
+      !Held().contains(get->object)) {
     return;
   }
   violations_->Add(kName, now,

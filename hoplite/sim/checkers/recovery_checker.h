@@ -46,8 +46,8 @@ class RecoveryChecker final : public Observer {
   void AskForAll();
   void DeleteTargets();
   bool WasPut(const ObjectId& object, absl::Time before) const;
-  // Objects that were put before, and that a living node holds.
-  std::set<ObjectId> HeldSince(absl::Time put_before) const;
+  // Objects that a living node has all of.
+  std::set<ObjectId> Held() const;
 
   Simulation* const simulation_;
   const History* const history_;
