@@ -7,7 +7,9 @@
 // out, and it is tried again when something is sent. Each direction between two
 // nodes stays on one stream until that breaks, so the messages of one sender to
 // one receiver arrive in order and at most once. What is lost with a broken
-// stream is sent again by the core, not here.
+// stream is sent again by the core, not here: so both sides hear PeerLost and
+// PeerReturned, also where only one has seen the stream break; what either has
+// sent before its PeerReturned may be lost, and nothing that it sends later.
 //
 // Not responsible for: what messages mean; bytes of objects (data_plane.h).
 // Thread safety: thread-safe. Callbacks come from the transport's own threads,

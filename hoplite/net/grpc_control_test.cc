@@ -358,5 +358,50 @@ TEST(GrpcControlTest, AFirstBatchIsAnsweredThatTheHelloWasTaken) {
   EXPECT_EQ(NumberOf(node.inbox->NextMessage()), 5);
 }
 
+// A link that is down for a while may end a stream for one side, which opens
+// another, long before the other side hears of it.
+TEST(GrpcControlTest, WhoIsLostFromSightHearsOfItOnTheNewStreamAndUsesIt) {
+  TestNode node = StartNode(Listen(), kCluster, Node(1, 1));
+  const NodeRef peer = Node(2, 2);
+  RawStream earlier(node->address());
+  earlier.Write(RawStream::Hello(peer, node.ref()));
+  wire::Batch batch;
+  ASSERT_TRUE(earlier.Read(batch));
+  RawStream later(node->address());
+  batch = RawStream::Hello(peer, node.ref());
+  batch.set_sight_lost(true);
+  *batch.add_messages() = *wire::Encode(Numbered(1));
+  later.Write(batch);
+  EXPECT_EQ(node.inbox->Next<event::PeerLost>().peer, peer);
+  EXPECT_EQ(node.inbox->Next<event::PeerReturned>().peer, peer);
+  EXPECT_EQ(NumberOf(node.inbox->NextMessage()), 1);
+  node->Send(peer, Numbered(2));
+  do {
+    batch.Clear();
+    ASSERT_TRUE(later.Read(batch));
+  } while (batch.messages().empty());
+  EXPECT_EQ(NumberOf(*wire::Decode(batch.messages(0))), 2);
+}
+
+TEST(GrpcControlTest, WhoseOtherStreamHasEndedIsToldOnTheOneThatStands) {
+  TestNode node = StartNode(Listen(), kCluster, Node(1, 1));
+  const NodeRef peer = Node(2, 2);
+  RawStream ends(node->address());
+  ends.Write(RawStream::Hello(peer, node.ref()));
+  wire::Batch batch;
+  ASSERT_TRUE(ends.Read(batch));
+  RawStream stands(node->address());
+  stands.Write(RawStream::Hello(peer, node.ref()));
+  ASSERT_TRUE(stands.Read(batch));
+  EXPECT_FALSE(batch.sight_lost());
+  ends.Break();
+  EXPECT_EQ(node.inbox->Next<event::PeerLost>().peer, peer);
+  EXPECT_EQ(node.inbox->Next<event::PeerReturned>().peer, peer);
+  do {
+    batch.Clear();
+    ASSERT_TRUE(stands.Read(batch));
+  } while (!batch.sight_lost());
+}
+
 }  // namespace
 }  // namespace hoplite

@@ -230,6 +230,7 @@ GrpcNode::StreamPtr GrpcNode::OpenIfDue(NodeRef to, Peer& peer) {
   *hello.mutable_from() = wire::EncodeNodeRef(self_);
   *hello.mutable_to() = wire::EncodeNodeRef(to);
   stream->SetHello(std::move(hello), std::exchange(peer.waiting, Outbox()));
+  if (peer.lost) stream->SaySightLost();
   peer.stream = stream;
   links_.emplace(stream.get(),
                  Link{.stream = stream, .peer = to, .opened = true});

@@ -110,6 +110,9 @@ class GrpcNode : public ControlTransport, public GrpcStream::Owner {
   // it had been lost.
   grpc::Status Establish(Link& link, const wire::Batch& batch, bool& returned)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The peer has lost sight of this node, and says so on this stream. True
+  // where that is news here: then what is sent goes on it from now on.
+  bool TurnTo(const Link& link) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void HandleMessages(GrpcStream& stream, NodeRef peer, wire::Batch& batch);
   void TakeEarlyBatches();
   void CutStreams();

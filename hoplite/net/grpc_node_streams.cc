@@ -76,6 +76,7 @@ void GrpcNode::HandleBatch(GrpcStream& stream, wire::Batch& batch) {
   NodeRef peer;
   grpc::Status status;
   bool returned = false;
+  bool lost = false;
   {
     MutexLock lock(mutex_);
     Link& link = links_.at(&stream);
@@ -87,13 +88,15 @@ void GrpcNode::HandleBatch(GrpcStream& stream, wire::Batch& batch) {
     }
     if (!link.established) status = Establish(link, batch, returned);
     peer = link.peer;
+    if (status.ok() && batch.sight_lost()) lost = TurnTo(link);
   }
   if (!status.ok()) {
     spdlog::warn("control: a stream is refused: {}", status.error_message());
     stream.Cut(std::move(status));
     return;
   }
-  if (returned) Deliver(event::PeerReturned{.peer = peer});
+  if (lost) Deliver(event::PeerLost{.peer = peer});
+  if (lost || returned) Deliver(event::PeerReturned{.peer = peer});
   HandleMessages(stream, peer, batch);
 }
 
@@ -175,6 +178,19 @@ grpc::Status GrpcNode::Establish(Link& link, const wire::Batch& batch,
   return grpc::Status::OK;
 }
 
+bool GrpcNode::TurnTo(const Link& link) {
+  const auto found = peers_.find(link.peer);
+  if (found == peers_.end()) return false;
+  Peer& peer = found->second;
+  // A stream that is not established was opened because this node knows.
+  if (peer.stream == nullptr || peer.stream == link.stream ||
+      !links_.at(peer.stream.get()).established) {
+    return false;
+  }
+  peer.stream = link.stream;
+  return true;
+}
+
 void GrpcNode::TakeEarlyBatches() {
   std::vector<std::pair<StreamPtr, std::vector<wire::Batch>>> early;
   {
@@ -198,7 +214,7 @@ void GrpcNode::HandleRoundTrip(absl::Duration round_trip) {
 void GrpcNode::HandleEnd(GrpcStream& stream, const grpc::Status& status) {
   NodeRef lost;
   bool died = false;
-  bool stands = false;  // another stream to it
+  StreamPtr standing;  // another one with the peer
   StreamPtr reopened;
   {
     MutexLock lock(mutex_);
@@ -221,8 +237,8 @@ void GrpcNode::HandleEnd(GrpcStream& stream, const grpc::Status& status) {
         // the head is sought at its address, whoever it is by now.
         peer.wanted = peer.wanted && !died && !IsRefusal(status);
       } else {
-        stands = peer.stream != nullptr;
-        peer.lost = !stands;
+        standing = peer.stream;
+        peer.lost = standing == nullptr;
         peer.wanted = true;
       }
       reopened = OpenIfDue(link.peer, peer);
@@ -232,8 +248,9 @@ void GrpcNode::HandleEnd(GrpcStream& stream, const grpc::Status& status) {
   }
   spdlog::debug("control: the stream to {} has ended: {}", ToString(lost.node),
                 status.error_message());
+  if (standing != nullptr) standing->SaySightLost();
   Deliver(event::PeerLost{.peer = lost});
-  if (stands) Deliver(event::PeerReturned{.peer = lost});
+  if (standing != nullptr) Deliver(event::PeerReturned{.peer = lost});
   if (died) Deliver(event::PeerDied{.peer = lost});
   if (reopened != nullptr) reopened->Start();
 }

@@ -63,6 +63,17 @@ void GrpcStream::BeginProbes(bool hello_taken) {
   Write(std::move(batch));
 }
 
+void GrpcStream::SaySightLost() {
+  std::optional<wire::Batch> batch;
+  {
+    MutexLock lock(mutex_);
+    header_.set_sight_lost(true);
+    header_waits_ = true;
+    batch = BeginWriteIfDue();
+  }
+  Write(std::move(batch));
+}
+
 void GrpcStream::Cut(grpc::Status status) {
   bool cancel = false;
   {

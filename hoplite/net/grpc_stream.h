@@ -58,6 +58,8 @@ class GrpcStream : public std::enable_shared_from_this<GrpcStream> {
   bool Send(wire::Envelope envelope);
   // Measures the round trip a few times; says first that the hello was taken.
   void BeginProbes(bool hello_taken);
+  // Tells the peer that another stream has ended here.
+  void SaySightLost();
   // Ends the stream. An accepted one whose peer waits for the first answer
   // gives it `status` as the reason.
   void Cut(grpc::Status status);
@@ -101,7 +103,7 @@ class GrpcStream : public std::enable_shared_from_this<GrpcStream> {
 
   Mutex mutex_;
   Outbox outbox_ ABSL_GUARDED_BY(mutex_);
-  // The next batch's hello, ping and pong.
+  // The next batch's hello, ping, pong and sight_lost.
   wire::Batch header_ ABSL_GUARDED_BY(mutex_);
   bool header_waits_ ABSL_GUARDED_BY(mutex_) = false;
   bool opened_ ABSL_GUARDED_BY(mutex_) = false;  // by this end
