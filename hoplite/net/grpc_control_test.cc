@@ -383,6 +383,32 @@ TEST(GrpcControlTest, WhoIsLostFromSightHearsOfItOnTheNewStreamAndUsesIt) {
   EXPECT_EQ(NumberOf(*wire::Decode(batch.messages(0))), 2);
 }
 
+TEST(GrpcControlTest, WhatComesLateOnAStreamThatItsSenderHasLeftIsDropped) {
+  TestNode node = StartNode(Listen(), kCluster, Node(1, 1));
+  const NodeRef peer = Node(2, 2);
+  const auto with_number = [](wire::Batch batch, int number) {
+    *batch.add_messages() = *wire::Encode(Numbered(number));
+    return batch;
+  };
+  RawStream left(node->address());
+  left.Write(with_number(RawStream::Hello(peer, node.ref()), 1));
+  EXPECT_EQ(NumberOf(node.inbox->NextMessage()), 1);
+  RawStream used(node->address());
+  used.Write(with_number(RawStream::Hello(peer, node.ref()), 2));
+  EXPECT_EQ(NumberOf(node.inbox->NextMessage()), 2);
+  // The pong says that all of the batch was taken.
+  wire::Batch late = with_number(wire::Batch(), 3);
+  late.set_ping(99);
+  left.Write(late);
+  wire::Batch answer;
+  do {
+    answer.Clear();
+    ASSERT_TRUE(left.Read(answer));
+  } while (answer.pong() != 99);
+  used.Write(with_number(wire::Batch(), 4));
+  EXPECT_EQ(NumberOf(node.inbox->NextMessage()), 4);
+}
+
 TEST(GrpcControlTest, WhoseOtherStreamHasEndedIsToldOnTheOneThatStands) {
   TestNode node = StartNode(Listen(), kCluster, Node(1, 1));
   const NodeRef peer = Node(2, 2);

@@ -66,16 +66,18 @@ class GrpcNode : public ControlTransport, public GrpcStream::Owner {
     bool opened = false;                  // by this node
     bool established = false;             // the hello was taken
     bool cut = false;                     // by this node: no news to anybody
+    bool stale = false;                   // the peer sends on another by now
     std::vector<wire::Batch> early = {};  // came before Start
   };
   struct Peer {
     std::optional<HostPort> address;  // once learned
     StreamPtr stream;                 // takes what is sent, or none
+    StreamPtr heard;                  // brought its latest message, or none
     Outbox waiting;                   // while there is none
     // A stream is opened with nothing to send: to the head, so that each hears
     // of the other's death, and to whom a stream has broken.
     bool wanted = false;
-    bool lost = false;        // PeerLost was said of one that stood
+    bool lost = false;        // PeerLost was said, PeerReturned was not
     Clock::duration pause{};  // before the next attempt
     Clock::time_point retry_at{};
   };
@@ -110,9 +112,15 @@ class GrpcNode : public ControlTransport, public GrpcStream::Owner {
   // it had been lost.
   grpc::Status Establish(Link& link, const wire::Batch& batch, bool& returned)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The peer has lost sight of this node, and says so on this stream. True
-  // where that is news here: then what is sent goes on it from now on.
-  bool TurnTo(const Link& link) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The peer has lost sight of this node, and says so on this stream. Where
+  // that is news here, what is sent goes on it from now on, and the one that
+  // took it before is returned, to be cut; else null.
+  StreamPtr TurnTo(const Link& link) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // True where what is sent to the peer goes on a stream that it has taken.
+  bool Stands(const Peer& peer) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // False for what comes on a stream that its sender has left for another: it
+  // is late, and out of order.
+  bool IsInOrder(Link& link) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void HandleMessages(GrpcStream& stream, NodeRef peer, wire::Batch& batch);
   void TakeEarlyBatches();
   void CutStreams();

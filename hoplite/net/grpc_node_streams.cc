@@ -76,7 +76,8 @@ void GrpcNode::HandleBatch(GrpcStream& stream, wire::Batch& batch) {
   NodeRef peer;
   grpc::Status status;
   bool returned = false;
-  bool lost = false;
+  bool in_order = true;
+  StreamPtr left;
   {
     MutexLock lock(mutex_);
     Link& link = links_.at(&stream);
@@ -88,16 +89,21 @@ void GrpcNode::HandleBatch(GrpcStream& stream, wire::Batch& batch) {
     }
     if (!link.established) status = Establish(link, batch, returned);
     peer = link.peer;
-    if (status.ok() && batch.sight_lost()) lost = TurnTo(link);
+    if (status.ok() && batch.sight_lost()) left = TurnTo(link);
+    if (status.ok() && !batch.messages().empty()) in_order = IsInOrder(link);
   }
   if (!status.ok()) {
     spdlog::warn("control: a stream is refused: {}", status.error_message());
     stream.Cut(std::move(status));
     return;
   }
-  if (lost) Deliver(event::PeerLost{.peer = peer});
-  if (lost || returned) Deliver(event::PeerReturned{.peer = peer});
-  HandleMessages(stream, peer, batch);
+  if (left != nullptr) {
+    left->Cut(grpc::Status(grpc::StatusCode::CANCELLED,
+                           "the peer has another stream"));
+    Deliver(event::PeerLost{.peer = peer});
+  }
+  if (returned || left != nullptr) Deliver(event::PeerReturned{.peer = peer});
+  if (in_order) HandleMessages(stream, peer, batch);
 }
 
 void GrpcNode::HandleMessages(GrpcStream& stream, NodeRef peer,
@@ -178,17 +184,29 @@ grpc::Status GrpcNode::Establish(Link& link, const wire::Batch& batch,
   return grpc::Status::OK;
 }
 
-bool GrpcNode::TurnTo(const Link& link) {
+GrpcNode::StreamPtr GrpcNode::TurnTo(const Link& link) {
   const auto found = peers_.find(link.peer);
-  if (found == peers_.end()) return false;
+  if (found == peers_.end()) return nullptr;
   Peer& peer = found->second;
   // A stream that is not established was opened because this node knows.
-  if (peer.stream == nullptr || peer.stream == link.stream ||
-      !links_.at(peer.stream.get()).established) {
-    return false;
-  }
-  peer.stream = link.stream;
+  if (!Stands(peer) || peer.stream == link.stream) return nullptr;
+  links_.at(peer.stream.get()).cut = true;
+  return std::exchange(peer.stream, link.stream);
+}
+
+bool GrpcNode::IsInOrder(Link& link) {
+  const auto found = peers_.find(link.peer);
+  if (link.stale || found == peers_.end()) return false;
+  StreamPtr& heard = found->second.heard;
+  if (heard == link.stream) return true;
+  const auto before = links_.find(heard.get());
+  if (before != links_.end()) before->second.stale = true;
+  heard = link.stream;
   return true;
+}
+
+bool GrpcNode::Stands(const Peer& peer) const {
+  return peer.stream != nullptr && links_.at(peer.stream.get()).established;
 }
 
 void GrpcNode::TakeEarlyBatches() {
@@ -237,10 +255,11 @@ void GrpcNode::HandleEnd(GrpcStream& stream, const grpc::Status& status) {
         // the head is sought at its address, whoever it is by now.
         peer.wanted = peer.wanted && !died && !IsRefusal(status);
       } else {
-        standing = peer.stream;
-        peer.lost = standing == nullptr;
         peer.wanted = true;
       }
+      if (peer.heard == link.stream) peer.heard = nullptr;
+      if (Stands(peer)) standing = peer.stream;
+      peer.lost = standing == nullptr;
       reopened = OpenIfDue(link.peer, peer);
     }
     if (link.cut || stopping_ || !link.peer) return;
