@@ -10,8 +10,8 @@
 //
 // Thread safety: values; as safe as int.
 
-#ifndef RAY_INTEGRATION_BASE_PROCESS_ID_H_
-#define RAY_INTEGRATION_BASE_PROCESS_ID_H_
+#ifndef HOPLITE_RAY_INTEGRATION_BASE_PROCESS_ID_H_
+#define HOPLITE_RAY_INTEGRATION_BASE_PROCESS_ID_H_
 
 #include <compare>
 #include <cstdint>
@@ -51,4 +51,4 @@ std::string ToString(const ProcessId& id);
 
 }  // namespace hoplite::task
 
-#endif  // RAY_INTEGRATION_BASE_PROCESS_ID_H_
+#endif  // HOPLITE_RAY_INTEGRATION_BASE_PROCESS_ID_H_
