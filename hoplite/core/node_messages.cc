@@ -294,7 +294,7 @@ void Node::Parts::Apply(NodeContext& context,
     rebuilt.set(at.shard.value(), assignment.rebuilds);
     if (assignment.host == config.self) {
       if (assignment.rebuilds) {
-        directory.Rebuild(context.now, at, LivingMembers());
+        directory.Rebuild(context.now, at, LivingMembers(), context.out);
       } else {
         directory.Open(at);
       }

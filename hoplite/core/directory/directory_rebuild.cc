@@ -47,11 +47,33 @@ using command::Send;
 // --- A shard whose records were lost. ---------------------------------------
 
 void ObjectDirectory::Rebuild(absl::Time now, ShardRef at,
-                              const std::vector<NodeRef>& members) {
+                              const std::vector<NodeRef>& members,
+                              Commands& out) {
+  GiveUp(at.shard, out);
   Open(at);
   Shard& shard = shards_.at(at.shard);
   shard.missing.insert(members.begin(), members.end());
   shard.ask_at = now + kHoldingsRetry;
+}
+
+void ObjectDirectory::GiveUp(ShardId shard, Commands& out) {
+  const auto it = shards_.find(shard);
+  if (it == shards_.end()) return;
+  for (auto& [object, record] : it->second.records) {
+    DropPayload(record);
+    record.Reset(loads_);
+  }
+  std::vector<ObjectId> targets;
+  for (const auto& [target, reduction] : reductions_) {
+    if (target.shard() == shard) targets.push_back(target);
+  }
+  ReduceCoordinator::Context context = MakeContext(out);
+  for (const ObjectId& target : targets) {
+    const auto reduction = reductions_.find(target);
+    if (IsRunning(reduction->second)) reduction->second.Unwatch(context);
+    EraseReduction(reduction);
+  }
+  shards_.erase(it);
 }
 
 bool ObjectDirectory::IsRebuilding(const ObjectId& object) {

@@ -39,7 +39,7 @@ class DirectoryRebuildTest : public ::testing::Test {
                                 .rebuilds = true};
     host_.shard_map.Apply(moved);
     host_.directory.Rebuild(host_.now, moved.at,
-                            {Ref(1), Ref(2), Ref(3), Ref(4)});
+                            {Ref(1), Ref(2), Ref(3), Ref(4)}, host_.out);
   }
   void Report(std::uint32_t node, std::vector<message::Holding> entries,
               bool first = true, bool last = true) {
@@ -369,6 +369,42 @@ TEST_F(DirectoryRebuildTest, ACopyThatWasStruckIsEnteredAgain) {
   Report(3, {Has(State::kComplete)});
   host_.Delete(4, kObject);
   EXPECT_THAT(Sent<message::Drop>(host_.out), SizeIs(2));
+}
+
+// Found by seed 66198 of the swarm: a head that had come back gave a shard to
+// the node that hosted it already, to be made anew. What its copies served
+// before went on being counted, and its payloads were still to be found.
+TEST_F(DirectoryRebuildTest, AHostThatIsGivenItsOwnShardAnewForgetsWhatItHad) {
+  host_.Put(2, kObject);
+  host_.Ask(3, kObject);
+  Rebuild();
+  EXPECT_EQ(host_.directory.CheckInvariants(), "");
+  EXPECT_EQ(host_.directory.record_count(), 0u);
+}
+
+TEST_F(DirectoryRebuildTest, AReductionOfAnEarlierEpochStartsAgain) {
+  const message::ReduceAsk ask{.target = kObject,
+                               .request = RequestId(1),
+                               .sources = {Id(7), Id(8)},
+                               .count = 2};
+  host_.Tell(4, ask);
+  host_.out.clear();
+  Rebuild();
+  EXPECT_THAT(Sent<message::UnwatchSources>(host_.out), SizeIs(1));
+  host_.Tell(4, ask);
+  for (std::uint32_t node = 1; node <= 4; ++node) Report(node, {});
+  EXPECT_THAT(Sent<message::WatchSources>(host_.out), SizeIs(1));
+}
+
+TEST_F(DirectoryRebuildTest, PayloadsGoWithTheRecordsOfAnEarlierEpoch) {
+  host_.PutSmall(2, kObject);
+  Rebuild();
+  // As many as push the oldest ones out.
+  const std::string bytes(kInlineBytesMax, 'x');
+  for (std::uint64_t i = 0; i <= kInlineBytesKept / kInlineBytesMax; ++i) {
+    host_.PutSmall(3, Id(static_cast<std::uint32_t>(i) + 2), bytes);
+  }
+  EXPECT_EQ(host_.directory.CheckInvariants(), "");
 }
 
 }  // namespace

@@ -42,9 +42,10 @@ class ObjectDirectory {
   // Starts to host a shard, empty.
   void Open(ShardRef at);
   // Starts to host a shard whose records were lost. Until all `members` have
-  // reported, or are dead, it concludes nothing from absence.
-  void Rebuild(absl::Time now, ShardRef at,
-               const std::vector<NodeRef>& members);
+  // reported, or are dead, it concludes nothing from absence. What was known
+  // here under an earlier epoch is forgotten.
+  void Rebuild(absl::Time now, ShardRef at, const std::vector<NodeRef>& members,
+               Commands& out);
   // Gives a shard up. False, and nothing done, where it holds anything, or may.
   bool CloseIfEmpty(ShardId shard);
   // The epoch under which the shard is hosted here; nullopt where it is not.
@@ -130,6 +131,8 @@ class ObjectDirectory {
     std::vector<std::pair<NodeRef, LateAsk>> later;
   };
 
+  // Forgets all records of the shard, and its targets' reductions.
+  void GiveUp(ShardId shard, Commands& out);
   Shard& ShardOf(const ObjectId& object);
   ObjectRecord* FindRecord(const ObjectId& object);
   ShardRef At(const ObjectId& object) const;

@@ -297,7 +297,7 @@ void ReduceCoordinator::Fail(absl::StatusCode code, std::string reason,
   End(context);
 }
 
-void ReduceCoordinator::End(Context& context) {
+void ReduceCoordinator::Unwatch(Context& context) const {
   absl::btree_map<NodeRef, message::UnwatchSources> by_host;
   for (const ObjectId& object : ask_.sources) {
     const ShardAssignment& shard = context.shard_map.FindFor(object);
@@ -308,6 +308,10 @@ void ReduceCoordinator::End(Context& context) {
   for (auto& [host, unwatch] : by_host) {
     context.out.push_back(command::Send{host, std::move(unwatch)});
   }
+}
+
+void ReduceCoordinator::End(Context& context) {
+  Unwatch(context);
   absl::btree_set<NodeRef> members;
   for (const Position& position : positions_) {
     if (position.member && !position.lost) members.insert(position.member);

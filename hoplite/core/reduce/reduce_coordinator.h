@@ -37,6 +37,8 @@ class ReduceCoordinator {
 
   // Asks every source's shard for news; `only` limits it to one shard.
   void Watch(Context& context, std::optional<ShardId> only = std::nullopt);
+  // Tells the sources' shards that it wants no more news.
+  void Unwatch(Context& context) const;
   // True where `ask` asks for the same reduction.
   bool IsSameRequest(const message::ReduceAsk& ask) const;
   bool HasSource(const ObjectId& object) const;
