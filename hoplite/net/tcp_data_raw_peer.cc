@@ -40,9 +40,8 @@ bool Connects(int descriptor, const Endpoint& endpoint) {
   }
   if (errno != EINTR) return false;
   pollfd ends{.fd = descriptor, .events = POLLOUT, .revents = 0};
-  if (Uninterrupted([&] {
-        return ::poll(&ends, 1, kPatienceSeconds * 1000);
-      }) != 1) {
+  if (Uninterrupted(
+          [&] { return ::poll(&ends, 1, kPatienceSeconds * 1000); }) != 1) {
     return false;
   }
   int error = 0;
