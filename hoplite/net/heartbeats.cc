@@ -92,13 +92,21 @@ Heartbeats::~Heartbeats() {
   ::close(wake_);
 }
 
-void Heartbeats::Start(ClusterId cluster, NodeRef self, EventSink sink) {
+void Heartbeats::Start(ClusterId cluster, NodeRef self, EventSink sink,
+                       TouchSink touch) {
   HOPLITE_CHECK(!thread_.joinable());
   cluster_ = cluster;
   self_ = self;
   sink_ = std::move(sink);
+  touch_ = std::move(touch);
   last_run_ = Clock::now();
   thread_ = std::thread([this] { Run(); });
+}
+
+bool Heartbeats::MayBeGivenUp() const {
+  // In this order: what the thread finds out it says before it has run.
+  const Clock::time_point last_run = last_run_;
+  return unconfirmed_ || (follows_ && Clock::now() - last_run >= dead_after_);
 }
 
 void Heartbeats::Expect(NodeRef member) {
@@ -120,6 +128,7 @@ void Heartbeats::Follow(const Member& head) {
                          .sent = {},
                          .heard = Clock::now()};
   }
+  follows_ = true;
   Wake();
 }
 
@@ -173,6 +182,7 @@ void Heartbeats::Run() {
       BeatIfDue(now);
     }
     for (Event& one : silent) sink_(std::move(one));
+    if (touch_ != nullptr) touch_(!unconfirmed_);
   }
 }
 
@@ -211,6 +221,7 @@ void Heartbeats::Receive(Clock::time_point now) {
       if (beat->client != followed_->head) continue;
       followed_->heard = now;
       followed_->silent = false;
+      unconfirmed_ = false;
       continue;
     }
     const auto expected = expected_.find(beat->client);
@@ -224,7 +235,10 @@ void Heartbeats::Receive(Clock::time_point now) {
 }
 
 void Heartbeats::ForgiveOwnPause(Clock::time_point now) {
-  const Clock::duration pause = now - std::exchange(last_run_, now);
+  const Clock::duration pause = now - last_run_.load();
+  // What was there already was an answer to what was asked before.
+  if (pause >= dead_after_ && followed_.has_value()) unconfirmed_ = true;
+  last_run_ = now;
   if (pause < interval_) return;
   for (auto& [member, heard] : expected_) heard += pause;
   if (followed_.has_value()) followed_->heard += pause;

@@ -4,7 +4,8 @@
 // A member sends a datagram to the host and port of the head's control plane
 // once in an interval, and the head answers each; what is not answered is sent
 // again four times as often. Who has not been heard for the limit is silent. A
-// thread that has not run itself for a while blames nobody for that time.
+// thread that has not run itself for a while blames nobody for that time; but
+// the others may blame its node, and it asks the head before it trusts itself.
 //
 // Not responsible for: connections that break; what follows from silence.
 // Thread safety: thread-safe. Events come from the own thread, under no lock.
@@ -12,6 +13,7 @@
 #ifndef HOPLITE_NET_HEARTBEATS_H_
 #define HOPLITE_NET_HEARTBEATS_H_
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -50,8 +52,16 @@ class Heartbeats {
   Heartbeats(const Heartbeats&) = delete;
   Heartbeats& operator=(const Heartbeats&) = delete;
 
+  // Called a few times in an interval: !MayBeGivenUp().
+  using TouchSink = std::function<void(bool in_touch)>;
+
   // REQUIRES: called once.
-  void Start(ClusterId cluster, NodeRef self, EventSink sink);
+  void Start(ClusterId cluster, NodeRef self, EventSink sink,
+             TouchSink touch = nullptr);
+  // True where this node, a member, has stood still for the limit, and the head
+  // has not answered it since: it may have been declared dead, and not know.
+  // May be called on any thread; no lock, no system call but for the time.
+  bool MayBeGivenUp() const;
   // From now on the member is to be heard.
   void Expect(NodeRef member);
   void Forget(NodeRef member);
@@ -78,7 +88,8 @@ class Heartbeats {
   void WaitForWork();
   // All datagrams that are there.
   void Receive(Clock::time_point now);
-  // What was heard counts as later, where this thread has not run.
+  // What was heard counts as later, where this thread has not run; and after
+  // the limit this node may have been given up.
   void ForgiveOwnPause(Clock::time_point now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::optional<Event> FindSilent(Clock::time_point now)
@@ -93,8 +104,11 @@ class Heartbeats {
   ClusterId cluster_;
   NodeRef self_;
   EventSink sink_;
+  TouchSink touch_;  // or null
 
-  Clock::time_point last_run_;  // the thread's
+  std::atomic<Clock::time_point> last_run_;  // the thread's
+  std::atomic<bool> follows_ = false;
+  std::atomic<bool> unconfirmed_ = false;
 
   Mutex mutex_;
   int socket_ ABSL_GUARDED_BY(mutex_) = -1;

@@ -2,11 +2,13 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "hoplite/base/mutex.h"
 #include "hoplite/base/testing/status_matchers.h"
 #include "hoplite/net/control_transport_testing.h"
 
@@ -84,6 +86,38 @@ TEST_F(HeartbeatsTest, AnotherLifeDoesNotBeatForTheEarlierOne) {
   auto member = Member(Node(2, 3));
   member->Follow(Head());
   EXPECT_EQ(head_inbox_.Next<event::PeerDied>().peer, Node(2, 2));
+}
+
+// A sink that does not return stands for a process that stands still.
+TEST_F(HeartbeatsTest, WhoHasStoodStillIsInDoubtUntilTheHeadAnswers) {
+  head_->Expect(Node(2, 2));
+  Mutex mutex;
+  CondVar changed;
+  bool stands = true;
+  bool in_touch = false;
+  Heartbeats member(kFast);
+  member.Start(
+      kCluster, Node(2, 2), [](const Event&) {},
+      [&](bool now_in_touch) {
+        MutexLock lock(mutex);
+        while (stands) changed.Wait(mutex);
+        in_touch = now_in_touch;
+        changed.NotifyAll();
+      });
+  EXPECT_FALSE(member.MayBeGivenUp());
+  member.Follow(Head());
+  while (!member.MayBeGivenUp()) std::this_thread::yield();
+  // Nobody answers: nothing changes however often it runs.
+  head_->Forget(Node(2, 2));
+  MutexLock lock(mutex);
+  stands = false;
+  in_touch = true;
+  changed.NotifyAll();
+  while (in_touch) changed.Wait(mutex);
+  EXPECT_TRUE(member.MayBeGivenUp());
+  head_->Expect(Node(2, 2));
+  while (!in_touch) changed.Wait(mutex);
+  EXPECT_FALSE(member.MayBeGivenUp());
 }
 
 TEST_F(HeartbeatsTest, ATakenPortIsNamed) {

@@ -91,7 +91,8 @@ bool ClientRequests::Add(const Event& event,
                   .object = request.object,
                   .began = SystemClock::Now(),
                   .deadline = request.deadline,
-                  .observer = std::move(observer)};
+                  .observer = std::move(observer),
+                  .held = std::nullopt};
   NodeRef local;
   command::AnswerRequest answer;
   {
@@ -124,16 +125,54 @@ void ClientRequests::Answer(const command::AnswerRequest& answer, NodeRef local,
     MutexLock lock(mutex_);
     const auto found = pending_.find(answer.request);
     if (found == pending_.end()) return;
+    if (answer.code == absl::StatusCode::kOk) {
+      found->second.held = RequestAnswer{.status = absl::OkStatus(),
+                                         .object = std::move(object),
+                                         .sources = answer.sources};
+      if (doubtful_ != nullptr && doubtful_()) {
+        ++held_;
+        return;
+      }
+    }
     pending = std::move(found->second);
     pending_.erase(found);
   }
-  if (answer.code == absl::StatusCode::kOk) {
-    pending.observer->OnAnswer({.status = absl::OkStatus(),
-                                .object = std::move(object),
-                                .sources = answer.sources});
+  if (pending.held.has_value()) {
+    pending.observer->OnAnswer(*std::move(pending.held));
     return;
   }
   Fail(pending, local, answer, std::move(remote_address));
+}
+
+void ClientRequests::Review(bool doubtful, NodeRef local) {
+  const absl::Time now = SystemClock::Now();
+  std::vector<Pending> ended;
+  {
+    MutexLock lock(mutex_);
+    if (held_ == 0) return;
+    for (auto it = pending_.begin(); it != pending_.end();) {
+      const auto entry = it++;
+      const Pending& pending = entry->second;
+      if (!pending.held.has_value() || (doubtful && now < pending.deadline)) {
+        continue;
+      }
+      ended.push_back(std::move(entry->second));
+      pending_.erase(entry);
+      --held_;
+    }
+  }
+  command::AnswerRequest late;
+  late.code = absl::StatusCode::kDeadlineExceeded;
+  late.detail =
+      "this node stood still, and has not heard from the head since whether it "
+      "is a member";
+  for (Pending& pending : ended) {
+    if (doubtful) {
+      Fail(pending, local, late, "");
+    } else {
+      pending.observer->OnAnswer(*std::move(pending.held));
+    }
+  }
 }
 
 void ClientRequests::Close(NodeRef local, absl::StatusCode code,
@@ -151,6 +190,7 @@ void ClientRequests::Close(NodeRef local, absl::StatusCode code,
       ended.emplace_back(request, std::move(pending));
     }
     pending_.clear();
+    held_ = 0;
   }
   std::ranges::sort(ended, {}, [](const auto& entry) { return entry.first; });
   for (const auto& [request, pending] : ended) {

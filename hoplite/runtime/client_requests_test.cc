@@ -45,6 +45,52 @@ command::AnswerRequest Answer(RequestId request, absl::StatusCode code) {
   return answer;
 }
 
+class DoubtfulRequestsTest : public ::testing::Test {
+ protected:
+  // A Get that has its success, in doubt.
+  std::shared_ptr<NotingObserver> Held(absl::Time deadline) {
+    auto observer = std::make_shared<NotingObserver>();
+    event::GetRequested get = Get(requests_.NewRequest());
+    get.deadline = deadline;
+    EXPECT_TRUE(requests_.Add(get, observer));
+    doubtful_ = true;
+    requests_.Answer(Answer(get.request, absl::StatusCode::kOk), kLocal, "",
+                     nullptr);
+    EXPECT_FALSE(observer->answer.has_value());
+    return observer;
+  }
+
+  bool doubtful_ = false;
+  ClientRequests requests_{0, [this] { return doubtful_; }};
+};
+
+TEST_F(DoubtfulRequestsTest, ASuccessWaitsUntilThereIsNoDoubt) {
+  const auto observer = Held(absl::InfiniteFuture());
+  requests_.Review(/*doubtful=*/true, kLocal);
+  EXPECT_FALSE(observer->answer.has_value());
+  requests_.Review(/*doubtful=*/false, kLocal);
+  ASSERT_TRUE(observer->answer.has_value());
+  EXPECT_THAT(observer->answer->status, IsOk());
+}
+
+TEST_F(DoubtfulRequestsTest, WhatWaitsEndsAtItsDeadlineAndSaysWhy) {
+  const auto observer = Held(SystemClock::Now());
+  requests_.Review(/*doubtful=*/true, kLocal);
+  ASSERT_TRUE(observer->answer.has_value());
+  EXPECT_THAT(
+      observer->answer->status,
+      StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("stood still")));
+}
+
+TEST_F(DoubtfulRequestsTest, WhatWaitsEndsWithTheLifeOfTheNode) {
+  const auto observer = Held(absl::InfiniteFuture());
+  requests_.Close(kLocal, absl::StatusCode::kUnavailable, "declared dead");
+  ASSERT_TRUE(observer->answer.has_value());
+  EXPECT_THAT(observer->answer->status,
+              StatusIs(absl::StatusCode::kUnavailable));
+  requests_.Review(/*doubtful=*/false, kLocal);
+}
+
 TEST(ClientRequestsTest, AnErrorNamesAllThatIsKnownOfIt) {
   command::AnswerRequest answer =
       Answer(RequestId(1), absl::StatusCode::kDeadlineExceeded);

@@ -47,7 +47,10 @@ NodeLife::NodeLife(Setting setting, Transports transports,
       self_(setting_.welcome.self.ref),
       store_(std::move(store)),
       transports_(std::move(transports)),
-      requests_(setting_.last_request),
+      requests_(setting_.last_request,
+                [heartbeats = transports_.heartbeats.get()] {
+                  return heartbeats != nullptr && heartbeats->MayBeGivenUp();
+                }),
       seeker_(transports_.control.get(),
               [this](Event event) { loop_.Deliver(std::move(event)); }),
       node_(ConfigOf(setting_, store_->capacity_bytes())),
@@ -125,7 +128,9 @@ absl::Status NodeLife::Start(RequestPort* port) {
     transports_.data->Start(welcome.cluster, self_, sink);
     transports_.control->Start(welcome.cluster, self_, sink);
     if (transports_.heartbeats != nullptr) {
-      transports_.heartbeats->Start(welcome.cluster, self_, sink);
+      transports_.heartbeats->Start(
+          welcome.cluster, self_, sink,
+          [this](bool in_touch) { requests_.Review(!in_touch, self_); });
     }
     for (const Member& member : welcome.members) {
       if (member.ref == self_) continue;

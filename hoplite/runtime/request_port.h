@@ -24,8 +24,9 @@ struct RequestAnswer {
   std::vector<ObjectId> sources;  // of a Reduce that succeeded
 };
 
-// Hears of one request, from the thread that runs the node's machine, with no
-// lock held: must not block, nor wait for another request; may start some.
+// Hears of one request, from the thread that runs the node's machine, or one
+// that reviews answers in doubt, with no lock held: must not block, nor wait
+// for another request; may start some.
 class RequestObserver {
  public:
   virtual ~RequestObserver() = default;
