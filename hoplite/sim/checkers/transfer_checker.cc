@@ -71,6 +71,8 @@ void TransferChecker::OnCommand(absl::Time now, NodeRef node,
     if (found == whole_.end()) return;
     held_.erase({node.node, found->second});
     whole_.erase(found);
+  } else if (std::holds_alternative<command::ForgetMember>(command)) {
+    shards_moved_ = true;  // also where the member only seemed to be dead
   }
 }
 
@@ -102,7 +104,7 @@ void TransferChecker::CheckDegree(absl::Time now, const GraphKey& key,
                                   NodeId server, std::uint64_t size) {
   const std::uint32_t receivers = graphs_[key].receivers[server];
   // A new host may grant a slot before it has heard who has it.
-  if (crashes_) return;
+  if (shards_moved_) return;
   if (receivers < 2 || simulation_->options().schedule == Schedule::kPlain) {
     return;
   }
@@ -161,7 +163,7 @@ void TransferChecker::EndEdge(NodeId node, TransferId transfer, bool complete) {
 }
 
 void TransferChecker::OnNodeDown(absl::Time, NodeRef node) {
-  crashes_ = true;
+  shards_moved_ = true;
   std::vector<TransferId> ended;
   for (const auto& [transfer, key] : under_way_) {
     if (transfer.first == node.node) ended.push_back(transfer.second);

@@ -73,7 +73,7 @@ class TransferChecker final : public Observer {
   std::map<std::pair<NodeId, BufferId>, ObjectId> whole_;
   std::set<std::pair<NodeId, ObjectId>> held_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> bounds_;
-  bool crashes_ = false;
+  bool shards_moved_ = false;
   std::set<std::pair<ObjectId, ContentId>> plausible_;
   std::map<std::pair<PullKey, Generation>, ContentId> of_generation_;
 };
