@@ -142,8 +142,11 @@ TEST(EndingCaseTest, ShutdownOfANodeEndsWhateverIsBlocked) {
   EXPECT_THAT(cluster[0].Put(id, Pattern(1000, 3), kPatiently), IsOk());
   EXPECT_TRUE(
       Eventually([&] { return cluster.Report(0).status.members.size() == 1; }));
-  EXPECT_TRUE(Eventually([&] { return OpenDescriptors() <= descriptors + 2; }))
-      << OpenDescriptors() << " of " << descriptors;
+  // gRPC opens some of its own as it gets busy; a leak would be one a round.
+  const std::size_t allowed =
+      descriptors + static_cast<std::size_t>(rounds) / 2;
+  EXPECT_TRUE(Eventually([&] { return OpenDescriptors() <= allowed; }))
+      << OpenDescriptors() << " of " << allowed;
 }
 
 }  // namespace
