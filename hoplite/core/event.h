@@ -110,6 +110,7 @@ struct JoinRequested {
   std::uint64_t token = 0;
   std::string control_address;
   std::string data_address;
+  std::string agent_address = {};
 };
 // A member has lost sight of the head and is back (only the head hears it);
 // ends in Admit or RefuseReturn, unless this node's life ends before.

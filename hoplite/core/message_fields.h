@@ -17,7 +17,7 @@ namespace hoplite {
 
 HOPLITE_FIELDS(NodeRef, node, incarnation)
 HOPLITE_FIELDS(Generation, node, era, counter)
-HOPLITE_FIELDS(Member, ref, control_address, data_address)
+HOPLITE_FIELDS(Member, ref, control_address, data_address, agent_address)
 HOPLITE_FIELDS(ShardRef, shard, epoch)
 HOPLITE_FIELDS(ShardAssignment, at, host, rebuilds)
 HOPLITE_FIELDS(ClusterView, cluster, self, members, lost, shard_map)

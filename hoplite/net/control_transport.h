@@ -49,12 +49,14 @@ class ControlTransport {
   // host:port where this node listens, with the real port.
   virtual std::string address() const = 0;
 
-  // Asks the head at `head_address` to take this node in; blocks.
+  // Asks the head at `head_address` to take this node in; blocks. An empty
+  // `agent_address`: nothing runs above this node.
   // Errors: kUnavailable (naming the address and the reason) where the head
   // cannot be reached, kDeadlineExceeded, kFailedPrecondition where it is no
   // head or speaks another protocol version.
   virtual absl::StatusOr<Welcome> Join(absl::string_view head_address,
                                        absl::string_view data_address,
+                                       absl::string_view agent_address,
                                        absl::Time deadline) = 0;
 
   // Asks the head at `head_address` to go on with this node, a member that has

@@ -68,13 +68,14 @@ TEST_P(ControlTransportTest, JoinGivesTheWelcomeOfTheHead) {
   Welcome sent;
   std::thread admitting([&] { sent = AdmitNext(head, kCluster, Node(2, 5)); });
   const auto welcome =
-      joiner->Join(head->address(), "127.0.0.1:9", TestDeadline());
+      joiner->Join(head->address(), "127.0.0.1:9", "host:8", TestDeadline());
   admitting.join();
   ASSERT_TRUE(welcome.ok()) << welcome.status();
   EXPECT_EQ(welcome->cluster, kCluster);
   EXPECT_EQ(welcome->self, sent.self);
   EXPECT_EQ(welcome->self.control_address, joiner->address());
   EXPECT_EQ(welcome->self.data_address, "127.0.0.1:9");
+  EXPECT_EQ(welcome->self.agent_address, "host:8");
   EXPECT_EQ(welcome->members, sent.members);
   EXPECT_EQ(welcome->shard_map, sent.shard_map);
 }
@@ -84,7 +85,8 @@ TEST_P(ControlTransportTest, JoinWaitsForAHeadThatHasYetToStart) {
   const std::string address = listening->address();
   TransportPtr joiner = Listen();
   std::thread joining([&] {
-    const auto welcome = joiner->Join(address, "127.0.0.1:9", TestDeadline());
+    const auto welcome =
+        joiner->Join(address, "127.0.0.1:9", "", TestDeadline());
     EXPECT_TRUE(welcome.ok()) << welcome.status();
   });
   TestNode head = StartNode(std::move(listening), kCluster, Node(1, 1));
@@ -95,7 +97,7 @@ TEST_P(ControlTransportTest, JoinWaitsForAHeadThatHasYetToStart) {
 TEST_P(ControlTransportTest, JoinIsRefusedByWhoIsNotTheHead) {
   TestNode node = StartedNode(3);
   const auto welcome =
-      Listen()->Join(node->address(), "127.0.0.1:9", TestDeadline());
+      Listen()->Join(node->address(), "127.0.0.1:9", "", TestDeadline());
   EXPECT_EQ(welcome.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(welcome.status().message().find(node->address()),
             absl::string_view::npos)
@@ -104,7 +106,7 @@ TEST_P(ControlTransportTest, JoinIsRefusedByWhoIsNotTheHead) {
 
 TEST_P(ControlTransportTest, JoinNamesTheAddressWhereNobodyListens) {
   const auto welcome =
-      Listen()->Join(GetParam().nobody, "127.0.0.1:9", TestDeadline());
+      Listen()->Join(GetParam().nobody, "127.0.0.1:9", "", TestDeadline());
   EXPECT_EQ(welcome.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_NE(welcome.status().message().find(GetParam().nobody),
             absl::string_view::npos)
@@ -113,7 +115,7 @@ TEST_P(ControlTransportTest, JoinNamesTheAddressWhereNobodyListens) {
 
 TEST_P(ControlTransportTest, JoinEndsAtItsDeadline) {
   TestNode head = StartedNode(1);
-  const auto welcome = Listen()->Join(head->address(), "127.0.0.1:9",
+  const auto welcome = Listen()->Join(head->address(), "127.0.0.1:9", "",
                                       absl::Now() + absl::Milliseconds(50));
   EXPECT_EQ(welcome.status().code(), absl::StatusCode::kDeadlineExceeded);
 }
@@ -122,8 +124,8 @@ TEST_P(ControlTransportTest, ShutdownEndsAJoinThatIsBlocked) {
   TestNode head = StartedNode(1);
   TransportPtr joiner = Listen();
   std::thread joining([&] {
-    const auto welcome =
-        joiner->Join(head->address(), "127.0.0.1:9", absl::InfiniteFuture());
+    const auto welcome = joiner->Join(head->address(), "127.0.0.1:9", "",
+                                      absl::InfiniteFuture());
     EXPECT_EQ(welcome.status().code(), absl::StatusCode::kCancelled);
   });
   head.inbox->Next<event::JoinRequested>();
@@ -135,8 +137,8 @@ TEST_P(ControlTransportTest, ShutdownOfTheHeadEndsAJoin) {
   TestNode head = StartedNode(1);
   TransportPtr joiner = Listen();
   std::thread joining([&] {
-    const auto welcome =
-        joiner->Join(head->address(), "127.0.0.1:9", absl::InfiniteFuture());
+    const auto welcome = joiner->Join(head->address(), "127.0.0.1:9", "",
+                                      absl::InfiniteFuture());
     EXPECT_EQ(welcome.status().code(), absl::StatusCode::kUnavailable);
   });
   head.inbox->Next<event::JoinRequested>();
@@ -154,7 +156,7 @@ TEST_P(ControlTransportTest, SixtyFourJoinAtOnce) {
   for (TransportPtr& joiner : joiners) {
     threads.emplace_back([&head, &joiner] {
       const auto welcome =
-          joiner->Join(head->address(), "127.0.0.1:9", TestDeadline());
+          joiner->Join(head->address(), "127.0.0.1:9", "", TestDeadline());
       ASSERT_TRUE(welcome.ok()) << welcome.status();
       joiner->Start(welcome->cluster, welcome->self.ref, [](Event) {});
       joiner->Learn(head.member);

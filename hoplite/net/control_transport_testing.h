@@ -126,7 +126,8 @@ inline Welcome AdmitNext(TestNode& head, ClusterId cluster, NodeRef as) {
   welcome.cluster = cluster;
   welcome.self = {.ref = as,
                   .control_address = request.control_address,
-                  .data_address = request.data_address};
+                  .data_address = request.data_address,
+                  .agent_address = request.agent_address};
   welcome.members = {head.member, welcome.self};
   welcome.shard_map.Apply(
       {.at = {.shard = ShardId(7), .epoch = Epoch(3)}, .host = as});

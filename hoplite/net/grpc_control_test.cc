@@ -177,7 +177,7 @@ TEST(GrpcControlTest, AMalformedAddressIsAnError) {
       GrpcControl::Listen({.listen = "::1", .advertise = ""}).status().code(),
       absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(
-      Listen()->Join("::1", "127.0.0.1:1", TestDeadline()).status().code(),
+      Listen()->Join("::1", "127.0.0.1:1", "", TestDeadline()).status().code(),
       absl::StatusCode::kInvalidArgument);
 }
 
@@ -187,7 +187,7 @@ TEST(GrpcControlTest, ANameIsListenedOnAndJoinedAt) {
   const auto joiner = Listen();
   std::thread admitting([&] { AdmitNext(head, kCluster, Node(2, 2)); });
   const auto welcome =
-      joiner->Join(head->address(), "127.0.0.1:1", TestDeadline());
+      joiner->Join(head->address(), "127.0.0.1:1", "", TestDeadline());
   admitting.join();
   EXPECT_TRUE(welcome.ok()) << welcome.status();
 }
@@ -207,7 +207,7 @@ TEST(GrpcControlTest, WhoJoinsAdvertisesItsAddressOnTheWayToTheHead) {
   Welcome sent;
   std::thread admitting([&] { sent = AdmitNext(head, kCluster, Node(2, 2)); });
   const auto welcome =
-      joiner->Join(head->address(), "0.0.0.0:777", TestDeadline());
+      joiner->Join(head->address(), "0.0.0.0:777", "", TestDeadline());
   admitting.join();
   ASSERT_TRUE(welcome.ok()) << welcome.status();
   EXPECT_EQ(HostOf(sent.self.control_address), "127.0.0.1");
@@ -222,7 +222,7 @@ TEST(GrpcControlTest, AnAdvertisedHostIsTakenAsItIs) {
   Welcome sent;
   std::thread admitting([&] { sent = AdmitNext(head, kCluster, Node(2, 2)); });
   const auto welcome =
-      joiner->Join(head->address(), "0.0.0.0:777", TestDeadline());
+      joiner->Join(head->address(), "0.0.0.0:777", "", TestDeadline());
   admitting.join();
   ASSERT_TRUE(welcome.ok()) << welcome.status();
   EXPECT_EQ(HostOf(sent.self.control_address), "node-7.example");
@@ -344,6 +344,20 @@ TEST(GrpcControlTest, AJoinInAnotherProtocolVersionIsRefused) {
   const grpc::Status status = stub->Join(&context, request, &reply);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_NE(status.error_message().find("protocol version"), std::string::npos);
+}
+
+TEST(GrpcControlTest, AJoinWithAnUnusableAddressIsRefused) {
+  TestNode head = StartNode(Listen(), kCluster, Node(1, 1));
+  const auto refusal = [&](const std::string& agent_address) {
+    const auto welcome = Listen()->Join(head->address(), "127.0.0.1:1",
+                                        agent_address, TestDeadline());
+    EXPECT_EQ(welcome.status().code(), absl::StatusCode::kFailedPrecondition);
+    return std::string(welcome.status().message());
+  };
+  EXPECT_NE(refusal("nonsense").find("own address is unusable"),
+            std::string::npos);
+  const std::string too_long = std::string(wire::kAddressBytesMax, 'x') + ":1";
+  EXPECT_NE(refusal(too_long).find("it is too long"), std::string::npos);
 }
 
 TEST(GrpcControlTest, AFirstBatchIsAnsweredThatTheHelloWasTaken) {

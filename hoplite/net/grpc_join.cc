@@ -66,6 +66,20 @@ absl::StatusOr<wire::JoinReply> EncodeWelcome(const Welcome& welcome) {
   return reply;
 }
 
+absl::Status CheckAddress(const std::string& address) {
+  if (address.size() > wire::kAddressBytesMax) {
+    return absl::InvalidArgumentError("it is too long");
+  }
+  return HostPort::Parse(address).status();
+}
+
+absl::Status CheckAddresses(const wire::JoinRequest& request) {
+  HOPLITE_RETURN_IF_ERROR(CheckAddress(request.control_address()));
+  HOPLITE_RETURN_IF_ERROR(CheckAddress(request.data_address()));
+  if (request.agent_address().empty()) return absl::OkStatus();
+  return CheckAddress(request.agent_address());
+}
+
 absl::StatusOr<Welcome> Call(const HostPort& head,
                              const wire::JoinRequest& request,
                              grpc::ClientContext& context) {
@@ -81,11 +95,13 @@ absl::StatusOr<Welcome> Call(const HostPort& head,
 absl::StatusOr<Welcome> CallJoin(const HostPort& head,
                                  const std::string& control_address,
                                  const std::string& data_address,
+                                 const std::string& agent_address,
                                  grpc::ClientContext& context) {
   wire::JoinRequest request;
   request.set_protocol_version(wire::kProtocolVersion);
   request.set_control_address(control_address);
   request.set_data_address(data_address);
+  request.set_agent_address(agent_address);
   return Call(head, request, context);
 }
 
@@ -96,6 +112,7 @@ absl::StatusOr<Welcome> CallReturn(const HostPort& head,
   request.set_protocol_version(wire::kProtocolVersion);
   request.set_control_address(view.self.control_address);
   request.set_data_address(view.self.data_address);
+  request.set_agent_address(view.self.agent_address);
   HOPLITE_ASSIGN_OR_RETURN(*request.mutable_view(), wire::EncodeView(view));
   return Call(head, request, context);
 }
@@ -223,14 +240,11 @@ std::optional<Event> JoinDesk::Consider(Call* call) {
                            wire::kProtocolVersion, version));
     return std::nullopt;
   }
-  for (const std::string& address :
-       {call->request.control_address(), call->request.data_address()}) {
-    const absl::StatusOr<HostPort> parsed = HostPort::Parse(address);
-    if (parsed.ok() && address.size() <= wire::kAddressBytesMax) continue;
+  const absl::Status addresses = CheckAddresses(call->request);
+  if (!addresses.ok()) {
     Refuse(call, grpc::StatusCode::FAILED_PRECONDITION,
-           absl::StrFormat(
-               "the caller's own address is unusable: %s",
-               parsed.ok() ? "it is too long" : parsed.status().message()));
+           absl::StrFormat("the caller's own address is unusable: %s",
+                           addresses.message()));
     return std::nullopt;
   }
   if (call->request.has_view()) return ConsiderReturn(call);
@@ -238,7 +252,8 @@ std::optional<Event> JoinDesk::Consider(Call* call) {
   return event::JoinRequested{
       .token = last_token_,
       .control_address = call->request.control_address(),
-      .data_address = call->request.data_address()};
+      .data_address = call->request.data_address(),
+      .agent_address = call->request.agent_address()};
 }
 
 std::optional<Event> JoinDesk::ConsiderReturn(Call* call) {

@@ -34,6 +34,7 @@ namespace hoplite {
 absl::StatusOr<Welcome> CallJoin(const HostPort& head,
                                  const std::string& control_address,
                                  const std::string& data_address,
+                                 const std::string& agent_address,
                                  grpc::ClientContext& context);
 // The same for a member that returns. Errors: kAborted too, where the head says
 // that this incarnation is over.

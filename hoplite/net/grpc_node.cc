@@ -58,6 +58,7 @@ std::string GrpcNode::address() const {
 
 absl::StatusOr<Welcome> GrpcNode::Join(absl::string_view head_address,
                                        absl::string_view data_address,
+                                       absl::string_view agent_address,
                                        absl::Time deadline) {
   HOPLITE_ASSIGN_OR_RETURN(const HostPort head, HostPort::Parse(head_address));
   HOPLITE_ASSIGN_OR_RETURN(HostPort data, HostPort::Parse(data_address));
@@ -72,7 +73,8 @@ absl::StatusOr<Welcome> GrpcNode::Join(absl::string_view head_address,
     data.host = advertise_;
   }
   return AskHead(deadline, [&](grpc::ClientContext& context) {
-    return CallJoin(head, address(), data.ToString(), context);
+    return CallJoin(head, address(), data.ToString(),
+                    std::string(agent_address), context);
   });
 }
 

@@ -44,6 +44,7 @@ class GrpcNode : public ControlTransport, public GrpcStream::Owner {
   std::string address() const override;
   absl::StatusOr<Welcome> Join(absl::string_view head_address,
                                absl::string_view data_address,
+                               absl::string_view agent_address,
                                absl::Time deadline) override;
   absl::StatusOr<Welcome> Return(absl::string_view head_address,
                                  const ClusterView& view,

@@ -17,11 +17,13 @@ InProcessNode::InProcessNode(std::shared_ptr<InProcessNetwork> network,
 
 absl::StatusOr<Welcome> InProcessNode::Join(absl::string_view head_address,
                                             absl::string_view data_address,
+                                            absl::string_view agent_address,
                                             absl::Time deadline) {
-  return AskHead(
-      head_address,
-      {.control_address = address_, .data_address = std::string(data_address)},
-      deadline);
+  return AskHead(head_address,
+                 {.control_address = address_,
+                  .data_address = std::string(data_address),
+                  .agent_address = std::string(agent_address)},
+                 deadline);
 }
 
 absl::StatusOr<Welcome> InProcessNode::Return(absl::string_view head_address,
@@ -400,7 +402,8 @@ void InProcessNode::ConsiderJoin(std::uint64_t token,
   }
   Deliver(event::JoinRequested{.token = token,
                                .control_address = request.control_address,
-                               .data_address = request.data_address});
+                               .data_address = request.data_address,
+                               .agent_address = request.agent_address});
 }
 
 void InProcessNode::HandleStarted() {

@@ -32,6 +32,7 @@ class InProcessNode : public ControlTransport {
   std::string address() const override { return address_; }
   absl::StatusOr<Welcome> Join(absl::string_view head_address,
                                absl::string_view data_address,
+                               absl::string_view agent_address,
                                absl::Time deadline) override;
   absl::StatusOr<Welcome> Return(absl::string_view head_address,
                                  const ClusterView& view,
@@ -63,6 +64,7 @@ class InProcessNode : public ControlTransport {
     JoinCallPtr call;
     std::string control_address;
     std::string data_address;
+    std::string agent_address;
     std::optional<ClusterView> view;  // of a member that returns
   };
   // Who sends, as a hello says it.

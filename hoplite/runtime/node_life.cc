@@ -203,6 +203,7 @@ NodeReport NodeLife::Report() {
   report.counters = Counters();
   report.control_address = control_address();
   report.data_address = transports_.data->address();
+  report.agent_address = setting_.welcome.self.agent_address;
   report.socket_path = socket_path();
   report.process = getpid();
   return report;

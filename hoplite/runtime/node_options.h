@@ -26,6 +26,10 @@ struct NodeOptions {
   // `listen` or, where that is a wildcard, this machine's on the way to the
   // head.
   std::string advertise = "";
+  // HOST:PORT at which what runs above this node listens, told to all members
+  // as Member::agent_address; a wildcard becomes the host under which they
+  // reach this node. Empty: nothing does.
+  std::string agent_address = "";
   // The head's HOST:PORT; empty: this node is the head of a new cluster.
   std::string join = "";
   // Joining fails after so long.

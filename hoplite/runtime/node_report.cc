@@ -39,6 +39,7 @@ Json ToJson(const Member& member) {
   Json json = ToJson(member.ref);
   json["control_address"] = member.control_address;
   json["data_address"] = member.data_address;
+  json["agent_address"] = member.agent_address;
   return json;
 }
 Json ToJson(const Generation& generation) {
@@ -210,7 +211,8 @@ NodeStatus ReadStatus(const Reader& reader) {
     status.members.push_back(
         {.ref = member.Ref(),
          .control_address = member.Value<std::string>("control_address"),
-         .data_address = member.Value<std::string>("data_address")});
+         .data_address = member.Value<std::string>("data_address"),
+         .agent_address = member.Value<std::string>("agent_address")});
   }
   status.shards = ReadShards(reader);
   for (const Reader& object : reader.Items("objects")) {
@@ -240,6 +242,7 @@ std::string ToJson(const NodeReport& report) {
   json["is_head"] = status.is_head;
   json["control_address"] = report.control_address;
   json["data_address"] = report.data_address;
+  json["agent_address"] = report.agent_address;
   json["socket_path"] = report.socket_path;
   json["process"] = report.process;
   json["members"] = Json::array();
@@ -279,6 +282,7 @@ absl::StatusOr<NodeReport> NodeReportFromJson(absl::string_view text) {
     report.status = ReadStatus(reader);
     report.control_address = reader.Value<std::string>("control_address");
     report.data_address = reader.Value<std::string>("data_address");
+    report.agent_address = reader.Value<std::string>("agent_address");
     report.socket_path = reader.Value<std::string>("socket_path");
     report.process = reader.Value<std::int64_t>("process");
     const Reader counters = reader.Object("counters");

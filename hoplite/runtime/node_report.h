@@ -39,7 +39,8 @@ struct NodeReport {
   NodeCounters counters;
   std::string control_address;  // what others join by, where it is the head
   std::string data_address;
-  std::string socket_path;  // empty: it serves no clients
+  std::string agent_address;  // empty: nothing runs above the node
+  std::string socket_path;    // empty: it serves no clients
   std::int64_t process = 0;
 };
 

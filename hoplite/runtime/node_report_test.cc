@@ -19,7 +19,8 @@ NodeReport Example() {
   const NodeRef one{.node = NodeId(1), .incarnation = Incarnation(4)};
   const NodeRef two{.node = NodeId(2), .incarnation = Incarnation(5)};
   report.status.self = two;
-  report.status.members = {{one, "a:1", "a:2"}, {two, "[::1]:1", "[::1]:2"}};
+  report.status.members = {{one, "a:1", "a:2", "a:3"},
+                           {two, "[::1]:1", "[::1]:2"}};
   for (std::uint32_t i = 0; i < kShardCount; ++i) {
     report.status.shards.push_back(
         {.at = {.shard = ShardId(i), .epoch = Epoch(i < 100 ? 1 : 2)},
@@ -46,6 +47,7 @@ NodeReport Example() {
   report.counters.payload_bytes_sent = std::uint64_t{1} << 40;
   report.counters.clients_connected = 2;
   report.control_address = "10.0.0.2:7000";
+  report.agent_address = "10.0.0.2:7001";
   report.socket_path = "x.sock";
   report.process = 77;
   return report;
@@ -76,6 +78,7 @@ TEST(NodeReportTest, TheJsonIsOneLineAndNamesItsFields) {
   EXPECT_THAT(json, Not(HasSubstr("\n")));
   EXPECT_THAT(json, HasSubstr(R"("state":"fetching")"));
   EXPECT_THAT(json, HasSubstr(R"("control_address":"10.0.0.2:7000")"));
+  EXPECT_THAT(json, HasSubstr(R"("agent_address":"10.0.0.2:7001")"));
 }
 
 TEST(NodeReportTest, OtherTextIsRefused) {

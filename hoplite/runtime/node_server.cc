@@ -29,14 +29,16 @@ std::uint64_t RandomNumber() {
 
 // What a head has to know of its cluster: of a new one that it hosts all
 // shards; of one that goes on nothing.
-Welcome HeadsWelcome(const Transports& transports, ClusterId cluster,
+Welcome HeadsWelcome(const Transports& transports,
+                     const std::string& agent_address, ClusterId cluster,
                      std::uint64_t head_number) {
   Welcome welcome;
   welcome.cluster = cluster;
   welcome.self = {
       .ref = {kHeadNode, Incarnation(head_number << kHeadNumberShift | 1)},
       .control_address = transports.control->address(),
-      .data_address = transports.data->address()};
+      .data_address = transports.data->address(),
+      .agent_address = agent_address};
   welcome.members = {welcome.self};
   if (head_number > 0) return welcome;
   for (std::uint32_t i = 0; i < kShardCount; ++i) {
@@ -71,7 +73,8 @@ absl::StatusOr<std::unique_ptr<NodeServer>> NodeServer::StartOver(
 }
 
 absl::StatusOr<Welcome> NodeServer::Join(ControlTransport& control,
-                                         absl::string_view data_address) {
+                                         absl::string_view data_address,
+                                         absl::string_view agent_address) {
   {
     MutexLock lock(mutex_);
     if (stopping_) return absl::CancelledError("this node is shutting down");
@@ -80,7 +83,8 @@ absl::StatusOr<Welcome> NodeServer::Join(ControlTransport& control,
   const absl::Time deadline = SystemClock::Now() + options_.join_timeout;
   absl::StatusOr<Welcome> welcome;
   do {
-    welcome = control.Join(options_.join, data_address, deadline);
+    welcome =
+        control.Join(options_.join, data_address, agent_address, deadline);
     if (welcome.status().code() != absl::StatusCode::kUnavailable) break;
   } while (SystemClock::Now() + kRetryPause < deadline && Pause());
   MutexLock lock(mutex_);
@@ -94,17 +98,19 @@ absl::StatusOr<NodeServer::LifePtr> NodeServer::Begin(
       std::unique_ptr<ObjectStore> store,
       ObjectStore::Create({.capacity_bytes = options_.store_bytes}));
   HOPLITE_ASSIGN_OR_RETURN(Transports transports, opener_(options_));
+  const std::string agent =
+      Advertised(options_.agent_address, transports.control->address());
   const bool succeeds = beginning.head_number > 0;
   Welcome welcome;
   if (options_.join.empty()) {
     // No cluster's number is 0.
     welcome = HeadsWelcome(
-        transports,
+        transports, agent,
         succeeds ? beginning.cluster : ClusterId(RandomNumber() | 1),
         beginning.head_number);
   } else {
     HOPLITE_ASSIGN_OR_RETURN(
-        welcome, Join(*transports.control, transports.data->address()));
+        welcome, Join(*transports.control, transports.data->address(), agent));
   }
   auto life = std::make_shared<NodeLife>(
       NodeLife::Setting{.options = options_,

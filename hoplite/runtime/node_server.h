@@ -85,7 +85,8 @@ class NodeServer final : public RequestPort {
   LifePtr life() const;
   absl::StatusOr<LifePtr> Begin(const Beginning& beginning);
   absl::StatusOr<Welcome> Join(ControlTransport& control,
-                               absl::string_view data_address);
+                               absl::string_view data_address,
+                               absl::string_view agent_address);
   // On the own thread: ends the present life, and begins the next one.
   void LiveAgain(const command::EndLife& end);
   // False: it stops.
@@ -109,6 +110,10 @@ class NodeServer final : public RequestPort {
 
 // `listen`, with the real port of a node that listens there at `address`.
 std::string SamePlace(absl::string_view listen, absl::string_view address);
+
+// `listen` as others dial it: a wildcard becomes the host of `address`, at
+// which they reach the node.
+std::string Advertised(absl::string_view listen, absl::string_view address);
 
 }  // namespace hoplite
 

@@ -35,6 +35,9 @@ absl::Status While(absl::string_view doing, const absl::Status& status) {
 absl::StatusOr<Transports> OpenTransports(const NodeOptions& options) {
   HOPLITE_ASSIGN_OR_RETURN(const HostPort listen,
                            HostPort::Parse(options.listen));
+  if (!options.agent_address.empty()) {
+    HOPLITE_RETURN_IF_ERROR(HostPort::Parse(options.agent_address).status());
+  }
   HOPLITE_ASSIGN_OR_RETURN(const std::string advertise,
                            AdvertisedHost(options, listen));
   const std::string data_listen =
@@ -73,6 +76,15 @@ std::string SamePlace(absl::string_view listen, absl::string_view address) {
   const auto real = HostPort::Parse(address);
   if (!asked.ok() || !real.ok()) return std::string(listen);
   return HostPort{.host = asked->host, .port = real->port}.ToString();
+}
+
+std::string Advertised(absl::string_view listen, absl::string_view address) {
+  const auto asked = HostPort::Parse(listen);
+  const auto real = HostPort::Parse(address);
+  if (!asked.ok() || !real.ok() || !asked->is_wildcard()) {
+    return std::string(listen);
+  }
+  return HostPort{.host = real->host, .port = asked->port}.ToString();
 }
 
 absl::StatusOr<std::unique_ptr<NodeServer>> NodeServer::Start(

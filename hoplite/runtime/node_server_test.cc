@@ -19,6 +19,7 @@ namespace hoplite {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -66,6 +67,28 @@ TEST(NodeServerTest, AMemberIsKnownToAllAndIsMissedWhenItLeaves) {
   second.reset();
   WaitForMembers(*head, 2);
   WaitForMembers(*third, 2);
+}
+
+TEST(NodeServerTest, AllMembersKnowWhereWhatRunsAboveANodeListens) {
+  const auto head = NodeServer::Start(
+      {.agent_address = "127.0.0.1:81", .store_bytes = kStoreBytes});
+  ASSERT_THAT(head, IsOk());
+  const auto second = NodeServer::Start({.join = (*head)->control_address(),
+                                         .agent_address = "0.0.0.0:82",
+                                         .store_bytes = kStoreBytes});
+  ASSERT_THAT(second, IsOk());
+  const auto third = StartNode((*head)->control_address());
+  for (NodeServer* node : {head->get(), second->get(), third.get()}) {
+    WaitForMembers(*node, 3);
+    std::vector<std::string> agents;
+    for (const Member& member : node->Report().status.members) {
+      agents.push_back(member.agent_address);
+    }
+    EXPECT_THAT(agents, ElementsAre("127.0.0.1:81", "127.0.0.1:82", ""));
+  }
+  EXPECT_EQ((*second)->Report().agent_address, "127.0.0.1:82");
+  EXPECT_THAT(NodeServer::Start({.agent_address = "nonsense"}),
+              StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 TEST(NodeServerTest, ATakenPortIsNamed) {

@@ -21,6 +21,7 @@ Member MemberAt(std::uint32_t index) {
   member.ref = NodeRef{NodeId(index + 1), Incarnation(index + 1)};
   member.control_address = absl::StrCat("c", index + 1);
   member.data_address = absl::StrCat("d", index + 1);
+  member.agent_address = absl::StrCat("a", index + 1);
   return member;
 }
 

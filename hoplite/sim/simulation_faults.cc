@@ -81,6 +81,7 @@ void Simulation::TryJoin(std::uint64_t token, std::uint64_t asked_of) {
     event.token = token;
     event.control_address = absl::StrCat("join-c", token);
     event.data_address = absl::StrCat("join-d", token);
+    event.agent_address = absl::StrCat("join-a", token);
     Tell(kHeadNode, std::move(event));
     asked_of = head_lives_;
   }

@@ -24,7 +24,7 @@
 namespace hoplite::wire {
 
 // Nodes of different versions do not talk to each other.
-inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kProtocolVersion = 2;
 // What one write carries at most. A peer that sends more is cut off before
 // any of it is kept.
 inline constexpr std::size_t kMaxBatchBytes = 1 << 20;

@@ -125,6 +125,8 @@ TEST(CodecTest, EncodingNamesTheFieldThatIsNotValid) {
   message::MemberJoined joined;
   joined.member.data_address = std::string(kAddressBytesMax + 1, 'x');
   ExpectInvalid(Encode(joined).status(), "address");
+  joined.member.data_address.swap(joined.member.agent_address);
+  ExpectInvalid(Encode(joined).status(), "address");
   message::EvictAsk evict;
   evict.entries.resize(kListLengthMax + 1);
   ExpectInvalid(Encode(evict).status(), "EvictAsk.entries");

@@ -216,6 +216,7 @@ class Encoder {
     Fill(from.ref, to->mutable_ref());
     to->set_control_address(Address(from.control_address));
     to->set_data_address(Address(from.data_address));
+    to->set_agent_address(Address(from.agent_address));
   }
   void Fill(const hoplite::ShardRef& from, ShardRef* to) {
     Require(from.shard.value() < kShardCount, "shard", from.shard.value());

@@ -54,7 +54,7 @@ using LogRecord = std::variant<log_record::LifeBegun, log_record::EventHandled,
                                log_record::TimeoutHandled>;
 
 // "HOPLOG", and the version of all that follows.
-inline constexpr absl::string_view kLogMagic("HOPLOG\0\1", 8);
+inline constexpr absl::string_view kLogMagic("HOPLOG\0\2", 8);
 // A longer record is garbage: a step has a message of at most 1 MiB, and
 // commands of some times that.
 inline constexpr std::uint32_t kLogRecordBytesMax = 64 << 20;

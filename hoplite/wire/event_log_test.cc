@@ -141,7 +141,7 @@ TEST(EventLogTest, GarbageIsAnErrorAndNoLengthIsBelieved) {
   };
   constexpr auto kGarbage = absl::StatusCode::kInvalidArgument;
   absl::Status status;
-  RecordsOf("HOPLOG\0\2", status);
+  RecordsOf("HOPLOG\0\3", status);
   EXPECT_EQ(status.code(), kGarbage) << "another version";
   EXPECT_EQ(status_of("\xff\xff\xff\xff"), kGarbage) << "a length above all";
   EXPECT_EQ(status_of(std::string("\1\0\0\0\x03", 5)), kGarbage)

@@ -241,7 +241,8 @@ message::Release MessageReader::Read(const Release& from) {
 hoplite::Member MessageReader::Read(const Member& from) {
   return {.ref = DecodeNodeRef(from.ref()),
           .control_address = Address(from.control_address()),
-          .data_address = Address(from.data_address())};
+          .data_address = Address(from.data_address()),
+          .agent_address = Address(from.agent_address())};
 }
 
 hoplite::NodeRef MessageReader::Read(const NodeRef& from) {

@@ -104,8 +104,8 @@ class Filler {
 
   // --- Structs: each binding fails to compile when a field is added. ---
   void Fill(Member& m) {
-    auto& [ref, control, data] = m;
-    All(ref, control, data);
+    auto& [ref, control, data, agent] = m;
+    All(ref, control, data, agent);
   }
   void Fill(ShardRef& m) {
     auto& [shard, epoch] = m;

@@ -118,7 +118,15 @@ class FieldDrawer {
   }
   template <HasFields T>
   void operator()(T& value) {
-    ForEachField(value, *this);
+    if constexpr (requires { value.agent_address; }) {
+      // Nothing in the core reads it, so it is worth no byte of the input.
+      ForEachField(value, [&](auto& field) {
+        if (static_cast<void*>(&field) != &value.agent_address) (*this)(field);
+      });
+      value.agent_address = value.control_address;
+    } else {
+      ForEachField(value, *this);
+    }
     // A shard is mostly the object's own, else nobody would read on.
     if constexpr (requires { value.at.shard; }) {
       if (input_.Below(8) == 0) return;

@@ -23,8 +23,9 @@ inline constexpr NodeId kHeadNode(1);
 // A node and where it is reached; the core passes addresses on unread.
 struct Member {
   NodeRef ref;
-  std::string control_address;  // host:port of its gRPC service
-  std::string data_address;     // host:port of its data plane
+  std::string control_address;     // host:port of its gRPC service
+  std::string data_address;        // host:port of its data plane
+  std::string agent_address = {};  // of what runs above it, or empty
   friend bool operator==(const Member&, const Member&) = default;
 };
 

@@ -32,7 +32,8 @@ void Head::OnJoin(const event::JoinRequested& join, Commands& out) {
   const Member member{
       .ref = {NodeId(++last_node_), Incarnation(++last_incarnation_)},
       .control_address = join.control_address,
-      .data_address = join.data_address};
+      .data_address = join.data_address,
+      .agent_address = join.agent_address};
   // At once: a host that has closed shards may be heard before this node hears
   // of the member, and the shards may go to it.
   out.push_back(command::LearnMember{member});

@@ -38,7 +38,8 @@ class HeadTest : public ::testing::Test {
     out_.clear();
     head_.OnJoin({.token = ++token_,
                   .control_address = "host:1",
-                  .data_address = "host:2"},
+                  .data_address = "host:2",
+                  .agent_address = "host:3"},
                  out_);
     const auto admit = Only<command::Admit>(out_);
     EXPECT_TRUE(admit.has_value());
@@ -92,6 +93,7 @@ TEST_F(HeadTest, AJoinerIsAdmittedWithAllThatItMustKnow) {
   EXPECT_GT(member.ref.incarnation, Incarnation(1));
   EXPECT_EQ(member.control_address, "host:1");
   EXPECT_EQ(member.data_address, "host:2");
+  EXPECT_EQ(member.agent_address, "host:3");
   const auto admit = Only<command::Admit>(out_);
   EXPECT_EQ(admit->members, (std::vector<Member>{MemberOf(1), member}));
   EXPECT_EQ(admit->shard_map, map_);

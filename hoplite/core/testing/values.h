@@ -25,7 +25,8 @@ inline Member MemberOf(std::uint32_t node) {
   const std::string name = "node-" + std::to_string(node);
   return {.ref = Ref(node),
           .control_address = name + ":1",
-          .data_address = name + ":2"};
+          .data_address = name + ":2",
+          .agent_address = name + ":3"};
 }
 
 // The n-th object, in whatever shard.
