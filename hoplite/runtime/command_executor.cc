@@ -111,12 +111,14 @@ void CommandExecutor::Do(const command::LearnMember& learn) {
   if (parts_.heartbeats != nullptr && learn.member.ref.node == kHeadNode) {
     parts_.heartbeats->Follow(learn.member);
   }
+  if (parts_.membership != nullptr) parts_.membership->Learn(learn.member);
 }
 
 void CommandExecutor::Do(const command::ForgetMember& forget) {
   parts_.control->Forget(forget.member);
   parts_.data->Forget(forget.member);
   if (parts_.heartbeats != nullptr) parts_.heartbeats->Forget(forget.member);
+  if (parts_.membership != nullptr) parts_.membership->Forget(forget.member);
   forgotten_.push_back(forget.member);
   if (forgotten_.size() > kForgottenMembersMax) {
     members_.erase(forgotten_.front());

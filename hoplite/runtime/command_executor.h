@@ -30,6 +30,7 @@
 #include "hoplite/runtime/background_thread.h"
 #include "hoplite/runtime/client_requests.h"
 #include "hoplite/runtime/head_seeker.h"
+#include "hoplite/runtime/membership_notifier.h"
 #include "hoplite/store/eviction.h"
 #include "hoplite/store/object_store.h"
 
@@ -46,6 +47,7 @@ class CommandExecutor {
     ClientRequests* requests = nullptr;
     Heartbeats* heartbeats = nullptr;  // null: silence is not noticed
     HeadSeeker* seeker = nullptr;
+    MembershipNotifier* membership = nullptr;  // null: nobody wants to know
     // Ends this life of the node, soon; not from here.
     std::function<void(const command::EndLife&)> end_life;
     // Takes the events that come of commands; never runs the machine at once.

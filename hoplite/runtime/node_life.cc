@@ -62,6 +62,7 @@ NodeLife::NodeLife(Setting setting, Transports transports,
                  .requests = &requests_,
                  .heartbeats = transports_.heartbeats.get(),
                  .seeker = &seeker_,
+                 .membership = setting_.membership,
                  .end_life =
                      [this](const command::EndLife& end) {
                        if (!std::exchange(ended_, true)) setting_.on_end(end);
@@ -125,6 +126,9 @@ absl::Status NodeLife::Start(RequestPort* port) {
   // What arrives meanwhile waits until all members are known.
   loop_.Inspect([&] {
     const Welcome& welcome = setting_.welcome;
+    if (setting_.membership != nullptr) {
+      setting_.membership->BeginLife(welcome.self);
+    }
     transports_.data->Start(welcome.cluster, self_, sink);
     transports_.control->Start(welcome.cluster, self_, sink);
     if (transports_.heartbeats != nullptr) {

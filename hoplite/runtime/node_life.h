@@ -28,6 +28,7 @@
 #include "hoplite/runtime/control_loop.h"
 #include "hoplite/runtime/event_recorder.h"
 #include "hoplite/runtime/head_seeker.h"
+#include "hoplite/runtime/membership_notifier.h"
 #include "hoplite/runtime/node_options.h"
 #include "hoplite/runtime/node_report.h"
 #include "hoplite/runtime/request_port.h"
@@ -50,8 +51,9 @@ class NodeLife final : private LoopBody {
     NodeOptions options;
     Welcome welcome;
     bool returns = false;  // the head of a cluster that had one before
-    std::uint64_t last_request = 0;     // of the lives before
-    EventRecorder* recorder = nullptr;  // or null; outlives the life
+    std::uint64_t last_request = 0;            // of the lives before
+    EventRecorder* recorder = nullptr;         // or null; outlives the life
+    MembershipNotifier* membership = nullptr;  // likewise
     // Called once, from a thread that must not be kept, when the machine ends
     // this life.
     OnEnd on_end;

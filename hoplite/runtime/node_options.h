@@ -14,6 +14,7 @@
 
 #include "absl/time/time.h"
 #include "hoplite/core/config.h"
+#include "hoplite/runtime/membership_observer.h"
 
 namespace hoplite {
 
@@ -47,6 +48,8 @@ struct NodeOptions {
   Schedule schedule = Schedule::kHoplite;
   // Where the node's log is recorded, to be replayed; empty: nowhere.
   std::string record = "";
+  // Is told who is a member; null: nobody is.
+  MembershipObserver* membership_observer = nullptr;
 };
 
 }  // namespace hoplite

@@ -57,6 +57,14 @@ RequestAnswer BetweenLives() {
 
 }  // namespace
 
+NodeServer::NodeServer(const NodeOptions& options, Opener opener)
+    : options_(options),
+      opener_(std::move(opener)),
+      membership_(options.membership_observer == nullptr
+                      ? nullptr
+                      : std::make_unique<MembershipNotifier>(
+                            options.membership_observer)) {}
+
 NodeServer::~NodeServer() { Stop(); }
 
 absl::StatusOr<std::unique_ptr<NodeServer>> NodeServer::StartOver(
@@ -118,8 +126,10 @@ absl::StatusOr<NodeServer::LifePtr> NodeServer::Begin(
                         .returns = succeeds,
                         .last_request = lives_++ << kRequestShift,
                         .recorder = recorder_.get(),
+                        .membership = membership_.get(),
                         .on_end =
                             [this](const command::EndLife& end) {
+                              if (membership_) membership_->EndLife(end.reason);
                               next_life_.Do([this, end] { LiveAgain(end); });
                             }},
       std::move(transports), std::move(store));
@@ -132,6 +142,7 @@ absl::StatusOr<NodeServer::LifePtr> NodeServer::Begin(
   // The next life listens at the same place.
   options_.listen = SamePlace(options_.listen, life->control_address());
   const absl::Status started = life->Start(this);
+  if (!started.ok() && membership_) membership_->EndLife(started.message());
   MutexLock lock(mutex_);
   if (!started.ok()) {
     life_ = nullptr;
@@ -180,6 +191,7 @@ void NodeServer::Stop() {
   if (const LifePtr present = life()) {
     present->Stop(absl::StatusCode::kCancelled, "this node is shutting down");
   }
+  if (membership_) membership_->Stop();
 }
 
 NodeServer::LifePtr NodeServer::life() const {

@@ -27,6 +27,7 @@
 #include "hoplite/net/control_transport.h"
 #include "hoplite/runtime/background_thread.h"
 #include "hoplite/runtime/event_recorder.h"
+#include "hoplite/runtime/membership_notifier.h"
 #include "hoplite/runtime/node_life.h"
 #include "hoplite/runtime/node_options.h"
 #include "hoplite/runtime/request_port.h"
@@ -45,6 +46,7 @@ class NodeServer final : public RequestPort {
   // kInvalidArgument: an address is none, or options.record no file that can
   // be written; kResourceExhausted: no memory for the store; kAlreadyExists:
   // another node serves options.socket_path.
+  // Ownership: options.membership_observer outlives the node.
   static absl::StatusOr<std::unique_ptr<NodeServer>> Start(
       const NodeOptions& options);
   // The same over other transports. The options of a later life name the
@@ -56,7 +58,7 @@ class NodeServer final : public RequestPort {
 
   // Answers every request with kCancelled, leaves the cluster and ends all
   // connections, also where a next life is beginning; takes at most a second or
-  // two. REQUIRES: not called by a RequestObserver.
+  // two. REQUIRES: not called by a RequestObserver or MembershipObserver.
   void Stop();
 
   // host:port of the control plane, with the real port: what others join by.
@@ -78,8 +80,7 @@ class NodeServer final : public RequestPort {
   };
   using LifePtr = std::shared_ptr<NodeLife>;
 
-  NodeServer(const NodeOptions& options, Opener opener)
-      : options_(options), opener_(std::move(opener)) {}
+  NodeServer(const NodeOptions& options, Opener opener);
 
   // Null between two lives.
   LifePtr life() const;
@@ -94,7 +95,8 @@ class NodeServer final : public RequestPort {
 
   NodeOptions options_;  // changed by Begin only
   const Opener opener_;
-  std::unique_ptr<EventRecorder> recorder_;  // or null
+  std::unique_ptr<EventRecorder> recorder_;               // or null
+  const std::unique_ptr<MembershipNotifier> membership_;  // or null
   std::atomic<std::uint64_t> lives_ = 0;
 
   mutable Mutex mutex_;

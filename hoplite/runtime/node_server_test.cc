@@ -7,13 +7,17 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "hoplite/base/mutex.h"
 #include "hoplite/base/testing/status_matchers.h"
 #include "hoplite/runtime/clock.h"
+#include "hoplite/runtime/membership_observer.h"
 
 namespace hoplite {
 namespace {
@@ -42,6 +46,50 @@ void WaitForMembers(NodeServer& node, std::size_t count) {
   }
   EXPECT_THAT(node.Report().status.members, SizeIs(count));
 }
+
+std::string Line(absl::string_view what, NodeRef ref) {
+  return absl::StrCat(what, " ", ref.node.value(), ".",
+                      ref.incarnation.value());
+}
+
+// What it was told, a line for each call.
+class Listener final : public MembershipObserver {
+ public:
+  void OnLifeBegan(const Member& self) override {
+    Add(Line("began", self.ref), self);
+  }
+  void OnMemberJoined(const Member& member) override {
+    Add(Line("joined", member.ref), member);
+  }
+  void OnMemberLost(NodeRef member) override { Add(Line("lost", member), {}); }
+  void OnLifeEnded(absl::string_view why) override {
+    Add(absl::StrCat("ended ", why), {});
+  }
+
+  // Waits for so many calls; the member that the last of them named.
+  Member Await(std::size_t count) {
+    MutexLock lock(mutex_);
+    while (members_.size() < count) changed_.Wait(mutex_);
+    return members_[count - 1];
+  }
+  std::vector<std::string> lines() {
+    MutexLock lock(mutex_);
+    return lines_;
+  }
+
+ private:
+  void Add(std::string line, Member member) {
+    MutexLock lock(mutex_);
+    lines_.push_back(std::move(line));
+    members_.push_back(std::move(member));
+    changed_.NotifyAll();
+  }
+
+  Mutex mutex_;
+  CondVar changed_;
+  std::vector<std::string> lines_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Member> members_ ABSL_GUARDED_BY(mutex_);
+};
 
 TEST(NodeServerTest, TheHeadHostsEveryShardWhileItIsAlone) {
   const auto head = StartNode();
@@ -73,8 +121,8 @@ TEST(NodeServerTest, AllMembersKnowWhereWhatRunsAboveANodeListens) {
   const auto head = NodeServer::Start(
       {.agent_address = "127.0.0.1:81", .store_bytes = kStoreBytes});
   ASSERT_THAT(head, IsOk());
-  const auto second = NodeServer::Start({.join = (*head)->control_address(),
-                                         .agent_address = "0.0.0.0:82",
+  const auto second = NodeServer::Start({.agent_address = "0.0.0.0:82",
+                                         .join = (*head)->control_address(),
                                          .store_bytes = kStoreBytes});
   ASSERT_THAT(second, IsOk());
   const auto third = StartNode((*head)->control_address());
@@ -199,6 +247,44 @@ TEST(NodeServerTest, AMemberThatIsTakenForDeadBeginsAnew) {
   } while ((next == first || !next) && SystemClock::Now() < patience);
   EXPECT_GT(next.node, first.node);
   EXPECT_GT(next.incarnation, first.incarnation);
+}
+
+TEST(NodeServerTest, AnObserverIsToldOfMembersThatComeAndGo) {
+  Listener listener;
+  const auto head = *NodeServer::Start(
+      {.store_bytes = kStoreBytes, .membership_observer = &listener});
+  auto second = *NodeServer::Start({.agent_address = "10.0.0.2:7",
+                                    .join = head->control_address(),
+                                    .store_bytes = kStoreBytes});
+  const NodeRef member = second->Report().status.self;
+  EXPECT_EQ(listener.Await(2).agent_address, "10.0.0.2:7");
+  second.reset();
+  listener.Await(3);
+  EXPECT_THAT(listener.lines(),
+              ElementsAre(Line("began", head->Report().status.self),
+                          Line("joined", member), Line("lost", member)));
+}
+
+// One that does not beat, as above.
+TEST(NodeServerTest, AnObserverIsToldThatItsNodeWasDeclaredDead) {
+  Listener listener;
+  const auto head =
+      *NodeServer::Start({.heartbeat_interval = absl::Milliseconds(50),
+                          .dead_after = absl::Milliseconds(500),
+                          .store_bytes = kStoreBytes});
+  const NodeRef leader = head->Report().status.self;
+  const auto member = *NodeServer::Start({.join = head->control_address(),
+                                          .heartbeat_interval = absl::Hours(1),
+                                          .dead_after = absl::Hours(4),
+                                          .store_bytes = kStoreBytes,
+                                          .membership_observer = &listener});
+  listener.Await(5);
+  const std::vector<std::string> lines = listener.lines();
+  EXPECT_EQ(lines[1], Line("joined", leader));
+  EXPECT_THAT(lines[2], HasSubstr("ended this node is not a member any more"));
+  EXPECT_THAT(lines[3], HasSubstr("began"));
+  EXPECT_NE(lines[3], lines[0]);
+  EXPECT_EQ(lines[4], Line("joined", leader));
 }
 
 TEST(NodeServerTest, StopIsQuickWhileTheHeadIsAway) {
