@@ -77,6 +77,8 @@ inline constexpr std::size_t kLostMembersKept = 1024;
 // A deleted id answers kNotFound for this long, or until so many newer ones.
 inline constexpr absl::Duration kTombstoneAge = absl::Minutes(10);
 inline constexpr std::size_t kTombstonesMax = 4096;
+// Prefixes of ids that have ended stand as long as tombstones, and so many.
+inline constexpr std::size_t kEndedPrefixesMax = 4096;
 // Payloads that a node's shards keep; beyond it the oldest that have another
 // copy become ordinary objects.
 inline constexpr std::uint64_t kInlineBytesKept = 16 << 20;

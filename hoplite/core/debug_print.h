@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "hoplite/base/id.h"
+#include "hoplite/base/id_prefix.h"
 #include "hoplite/base/payload.h"
 #include "hoplite/base/reduction.h"
 #include "hoplite/core/directory/shard_map.h"
@@ -27,6 +28,7 @@ std::string Text(StrongInt<Tag, Rep> value) {
   return absl::StrCat(value.value());
 }
 inline std::string Text(const ObjectId& id) { return id.ToHex().substr(0, 8); }
+inline std::string Text(const IdPrefix& prefix) { return prefix.ToHex(); }
 inline std::string Text(const Generation& value) { return ToString(value); }
 inline std::string Text(const NodeRef& ref) {
   return absl::StrCat(ref.node.value(), "#", ref.incarnation.value());

@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "hoplite/base/id.h"
+#include "hoplite/base/id_prefix.h"
 #include "hoplite/base/payload.h"
 #include "hoplite/base/reduction.h"
 #include "hoplite/core/membership/cluster_view.h"
@@ -188,21 +189,29 @@ struct PayloadsFolded {
   Payload payload;
 };
 
+// --- From what runs above the node. -----------------------------------------
+
+// Whoever made the ids that begin so is gone: the shards here delete every such
+// object, and take no Put or Reduce of one, for as long as a tombstone stands.
+// Ends in nothing.
+struct PrefixEnded {
+  IdPrefix prefix;
+};
+
 }  // namespace hoplite::event
 
 namespace hoplite {
 
-using Event =
-    std::variant<event::PutRequested, event::PutFilled, event::GetRequested,
-                 event::DeleteRequested, event::ReduceRequested,
-                 event::RequestCancelled, event::MessageReceived,
-                 event::PeerLost, event::PeerReturned, event::PeerDied,
-                 event::JoinRequested, event::ReturnRequested, event::HeadFound,
-                 event::Fenced, event::LatencyMeasured,
-                 event::BandwidthMeasured, event::BufferCreated,
-                 event::BufferRefused, event::RoomFreed, event::PullRequested,
-                 event::PullEnded, event::TransferDone, event::TransferFailed,
-                 event::FoldDone, event::FoldFailed, event::PayloadsFolded>;
+using Event = std::variant<
+    event::PutRequested, event::PutFilled, event::GetRequested,
+    event::DeleteRequested, event::ReduceRequested, event::RequestCancelled,
+    event::MessageReceived, event::PeerLost, event::PeerReturned,
+    event::PeerDied, event::JoinRequested, event::ReturnRequested,
+    event::HeadFound, event::Fenced, event::LatencyMeasured,
+    event::BandwidthMeasured, event::BufferCreated, event::BufferRefused,
+    event::RoomFreed, event::PullRequested, event::PullEnded,
+    event::TransferDone, event::TransferFailed, event::FoldDone,
+    event::FoldFailed, event::PayloadsFolded, event::PrefixEnded>;
 
 // A stable one-line form for traces.
 std::string DebugString(const Event& event);

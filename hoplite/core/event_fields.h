@@ -49,6 +49,8 @@ HOPLITE_FIELDS(TransferFailed, transfer, received, refused)
 HOPLITE_FIELDS(FoldDone, fold)
 HOPLITE_FIELDS(FoldFailed, fold, lost)
 HOPLITE_FIELDS(PayloadsFolded, target, generation, payload)
+// --- From what runs above the node. ---
+HOPLITE_FIELDS(PrefixEnded, prefix)
 
 }  // namespace hoplite::event
 

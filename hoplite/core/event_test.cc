@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "absl/strings/string_view.h"
+#include "hoplite/base/id_prefix.h"
 #include "hoplite/core/testing/values.h"
 
 namespace hoplite {
@@ -54,6 +55,8 @@ TEST(EventTest, PrintsWhatHappened) {
       {event::MessageReceived{Ref(2), message::Leave{}},
        "MessageReceived from=2#2 message={Leave}"},
       {event::LatencyMeasured{absl::Microseconds(30)}, "latency=30us"},
+      {event::PrefixEnded{IdPrefix::Of(Id(1))},
+       "PrefixEnded prefix=00000001000000000000000000000000"},
       {event::BufferRefused{BufferId(4), 99, {BufferId(1)}},
        "BufferRefused buffer=4 capacity=99 evictable=[1 ]"},
       {event::PullRequested{.pull = PullId(1),

@@ -342,4 +342,8 @@ void Node::Parts::On(NodeContext& context,
   directory.OnFolded(context.now, folded, context.out);
 }
 
+void Node::Parts::On(NodeContext& context, const event::PrefixEnded& ended) {
+  directory.OnPrefixEnded(context.now, ended.prefix, context.out);
+}
+
 }  // namespace hoplite

@@ -62,6 +62,7 @@ struct Node::Parts {
   void On(NodeContext& context, const event::FoldDone& done);
   void On(NodeContext& context, const event::FoldFailed& failed);
   void On(NodeContext& context, const event::PayloadsFolded& folded);
+  void On(NodeContext& context, const event::PrefixEnded& ended);
 
   // A message of any kind, and each kind; those for a shard's host go to its
   // directory.

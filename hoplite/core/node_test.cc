@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "hoplite/base/id_prefix.h"
 #include "hoplite/core/testing/commands.h"
 #include "hoplite/core/testing/values.h"
 
@@ -503,6 +504,21 @@ TEST_F(HostNodeTest, OnlyEmptyShardsAreGivenUp) {
   EXPECT_EQ(OnlySent<message::ShardsClosed>(out_)->shards,
             (std::vector<ShardRef>{empty}))
       << "repeated";
+}
+
+TEST_F(HostNodeTest, APrefixEndsInShardsThatComeLaterToo) {
+  const IdPrefix prefix = IdPrefix::Of(kObject);
+  Move(kObject, 2, 2);
+  Tell(event::PrefixEnded{prefix});
+  EXPECT_THAT(out_, IsEmpty());
+  Move(kObject, 3, kSelf);
+  Hear(2, message::PutBegun{.at = ShardOf(kObject),
+                            .object = kObject,
+                            .generation = PutOf(2),
+                            .size = kSize});
+  const auto answer = OnlySent<message::PutAnswer>(out_, Ref(2));
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->code, absl::StatusCode::kNotFound);
 }
 
 TEST_F(HostNodeTest, AClosedShardKeepsItsMessagesForTheNewHost) {

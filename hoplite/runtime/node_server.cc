@@ -235,6 +235,12 @@ void NodeServer::Cancel(RequestId request) {
   }
 }
 
+void NodeServer::EndPrefix(const IdPrefix& prefix) {
+  if (const LifePtr present = life()) {
+    present->Deliver(event::PrefixEnded{.prefix = prefix});
+  }
+}
+
 NodeReport NodeServer::Report() {
   if (const LifePtr present = life()) return present->Report();
   NodeReport report;

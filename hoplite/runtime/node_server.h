@@ -23,6 +23,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "hoplite/base/id_prefix.h"
 #include "hoplite/base/mutex.h"
 #include "hoplite/net/control_transport.h"
 #include "hoplite/runtime/background_thread.h"
@@ -65,6 +66,12 @@ class NodeServer final : public RequestPort {
   std::string control_address() const;
   // Empty where it serves no clients.
   std::string socket_path() const;
+
+  // Whoever made the ids that begin so is gone. The shards that this node
+  // hosts, now or later in this life, delete every such object as Delete does,
+  // and refuse later Puts and Reduces of one with kNotFound: ten minutes, or
+  // until 4,096 later prefixes. A later life knows nothing of it.
+  void EndPrefix(const IdPrefix& prefix);
 
   RequestId NewRequest() override;
   void Submit(Event event, std::shared_ptr<RequestObserver> observer) override;

@@ -24,6 +24,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "hoplite/base/id.h"
+#include "hoplite/base/id_prefix.h"
 #include "hoplite/base/payload.h"
 #include "hoplite/core/message_fields.h"
 #include "hoplite/wire/field_writer.h"
@@ -70,6 +71,9 @@ class FieldReader {
   }
   void operator()(ObjectId& id) {
     id = ObjectId::FromBinary(Take(ObjectId::kSize)).value_or(ObjectId());
+  }
+  void operator()(IdPrefix& prefix) {
+    prefix = IdPrefix::FromBinary(Take(IdPrefix::kSize)).value_or(IdPrefix());
   }
   void operator()(absl::Duration& value) {
     const auto seconds = Read<std::uint64_t>();

@@ -26,6 +26,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "hoplite/base/id.h"
+#include "hoplite/base/id_prefix.h"
 #include "hoplite/base/payload.h"
 #include "hoplite/core/fields.h"
 #include "hoplite/core/message_fields.h"
@@ -56,6 +57,7 @@ class FieldWriter {
     (*this)(value.value());
   }
   void operator()(const ObjectId& id) { Append(id.binary()); }
+  void operator()(const IdPrefix& prefix) { Append(prefix.binary()); }
   // Exactly, to the tick.
   void operator()(const absl::Duration& value) {
     absl::Duration rest = value;

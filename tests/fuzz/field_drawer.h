@@ -19,6 +19,7 @@
 
 #include "absl/time/time.h"
 #include "hoplite/base/id.h"
+#include "hoplite/base/id_prefix.h"
 #include "hoplite/base/payload.h"
 #include "hoplite/core/directory/shard_map.h"
 #include "hoplite/core/fields.h"
@@ -71,6 +72,9 @@ class FieldDrawer {
   }
   void operator()(ShardId& shard) { shard = testing::Id(Object()).shard(); }
   void operator()(ObjectId& id) { id = testing::Id(Object()); }
+  void operator()(IdPrefix& prefix) {
+    prefix = IdPrefix::Of(testing::Id(Object()));
+  }
   void operator()(NodeRef& ref) {
     const std::uint8_t kind = input_.Byte();
     ref = testing::Ref(kind % kNodes + 1);

@@ -151,8 +151,14 @@ void FuzzedDriver::MembershipChanges() {
     case 7:
       return Handle(Drawn<event::BandwidthMeasured>());
     case 8:
-      if (input_.Below(32) == 0) Handle(Drawn<event::Fenced>());
-      return;
+      switch (input_.Below(32)) {
+        case 0:
+          return Handle(Drawn<event::Fenced>());
+        case 1:
+          return Handle(Drawn<event::PrefixEnded>());
+        default:
+          return;
+      }
     default:
       return Handle(event::RoomFreed{});
   }

@@ -1,5 +1,5 @@
-// The part of ObjectDirectory by which objects go: Delete, eviction, and what
-// is forgotten with time.
+// The part of ObjectDirectory by which objects go: Delete, of one or of all
+// whose ids begin alike, eviction, and what is forgotten with time.
 
 #include <algorithm>
 #include <utility>
@@ -42,30 +42,68 @@ void ObjectDirectory::On(absl::Time now, NodeRef from,
   if (std::ranges::find(record->deleters, deleter) == record->deleters.end()) {
     record->deleters.push_back(deleter);
   }
-  if (record->deleted) return;
-  record->deleted = true;
-  record->deleted_at = now;
-  record->deleted_for.clear();
-  tombstones_.emplace_back(now, ask.object);
+  if (!record->deleted) Delete(now, ask.object, *record, out);
+}
+
+void ObjectDirectory::Delete(absl::Time now, const ObjectId& object,
+                             ObjectRecord& record, Commands& out) {
+  MarkDeleted(now, object, record);
+  const auto reduction = reductions_.find(object);
   if (reduction != reductions_.end()) {
     ReduceCoordinator::Context context = MakeContext(out);
     reduction->second.Fail(absl::StatusCode::kNotFound,
                            "the target was deleted", context);
     EraseReduction(reduction);
   }
-  for (const auto& [id, copy] : record->copies) {
-    record->dropping.emplace_back(copy.node, record->generation);
+  for (const auto& [id, copy] : record.copies) {
+    record.dropping.emplace_back(copy.node, record.generation);
   }
-  for (const auto& [node, put] : record->puts) {
+  for (const auto& [node, put] : record.puts) {
     out.push_back(
-        Send{node, message::PutAnswer{.at = At(ask.object),
-                                      .object = ask.object,
+        Send{node, message::PutAnswer{.at = At(object),
+                                      .object = object,
                                       .generation = put.generation,
                                       .code = absl::StatusCode::kNotFound}});
   }
-  record->puts.clear();
-  Lose(ask.object, *record, absl::StatusCode::kNotFound, "it was deleted", out);
-  FinishDelete(ask.object, *record, out);
+  record.puts.clear();
+  Lose(object, record, absl::StatusCode::kNotFound, "it was deleted", out);
+  FinishDelete(object, record, out);
+}
+
+void ObjectDirectory::MarkDeleted(absl::Time now, const ObjectId& object,
+                                  ObjectRecord& record) {
+  record.deleted = true;
+  record.deleted_at = now;
+  record.deleted_for.clear();
+  tombstones_.emplace_back(now, object);
+}
+
+void ObjectDirectory::OnPrefixEnded(absl::Time now, const IdPrefix& prefix,
+                                    Commands& out) {
+  if (!prefixes_.insert(prefix).second) {
+    std::erase_if(ended_prefixes_,
+                  [&](const auto& each) { return each.second == prefix; });
+  }
+  ended_prefixes_.emplace_back(now, prefix);
+  if (ended_prefixes_.size() > kEndedPrefixesMax) {
+    prefixes_.erase(ended_prefixes_.front().second);
+    ended_prefixes_.pop_front();
+  }
+  for (auto& [id, shard] : shards_) {
+    for (auto it = shard.records.lower_bound(prefix.First());
+         it != shard.records.end() && IdPrefix::Of(it->first) == prefix; ++it) {
+      if (!it->second.deleted) Delete(now, it->first, it->second, out);
+    }
+  }
+}
+
+ObjectRecord& ObjectDirectory::RecordFor(absl::Time now,
+                                         const ObjectId& object) {
+  const auto [it, is_new] = ShardOf(object).records.try_emplace(object);
+  if (is_new && prefixes_.contains(IdPrefix::Of(object))) {
+    MarkDeleted(now, object, it->second);
+  }
+  return it->second;
 }
 
 void ObjectDirectory::On(absl::Time, NodeRef from,
@@ -148,6 +186,11 @@ void ObjectDirectory::HandleTimeout(absl::Time now, Commands& out) {
     failed_.pop_front();
     if (ForgetFailed(target)) EraseIfEmpty(target);
   }
+  while (!ended_prefixes_.empty() &&
+         ended_prefixes_.front().first + kTombstoneAge <= now) {
+    prefixes_.erase(ended_prefixes_.front().second);
+    ended_prefixes_.pop_front();
+  }
   while (!tombstones_.empty() &&
          (tombstones_.size() > kTombstonesMax ||
           tombstones_.front().first + kTombstoneAge <= now)) {
@@ -180,6 +223,7 @@ std::optional<absl::Time> ObjectDirectory::NextTimeout() const {
   };
   consider(tombstones_);
   consider(failed_);
+  consider(ended_prefixes_);
   return next;
 }
 

@@ -251,7 +251,7 @@ bool ObjectDirectory::Strike(NodeRef from, const ObjectId& object,
 void ObjectDirectory::Enter(absl::Time now, NodeRef from,
                             const message::Holding& holding, Commands& out) {
   const ObjectId& object = holding.object;
-  ObjectRecord& record = ShardOf(object).records[object];
+  ObjectRecord& record = RecordFor(now, object);
   if (!MayHold(holding, record, out)) {
     const std::pair<NodeRef, Generation> holder(from, holding.generation);
     if (record.deleted &&

@@ -54,7 +54,7 @@ std::string ObjectDirectory::WhyInvalid(const message::ReduceAsk& ask) const {
   return "";
 }
 
-void ObjectDirectory::On(absl::Time, NodeRef from,
+void ObjectDirectory::On(absl::Time now, NodeRef from,
                          const message::ReduceAsk& ask, Commands& out) {
   if (Defer(from, ask.target, ask)) return;
   ReduceCoordinator::Context context = MakeContext(out);
@@ -77,7 +77,7 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
     refuse(absl::StatusCode::kInvalidArgument, std::move(why));
     return;
   }
-  ObjectRecord& record = ShardOf(ask.target).records[ask.target];
+  ObjectRecord& record = RecordFor(now, ask.target);
   if (record.deleted) {
     refuse(absl::StatusCode::kNotFound, "the target was deleted");
     return;
@@ -98,12 +98,12 @@ void ObjectDirectory::On(absl::Time, NodeRef from,
   it->second.Watch(context);
 }
 
-void ObjectDirectory::On(absl::Time, NodeRef from,
+void ObjectDirectory::On(absl::Time now, NodeRef from,
                          const message::WatchSources& watch, Commands& out) {
   message::SourceNews news{.target = watch.target};
   std::uint64_t payload_bytes = 0;
   for (const message::WatchEntry& entry : watch.entries) {
-    ObjectRecord& record = ShardOf(entry.object).records[entry.object];
+    ObjectRecord& record = RecordFor(now, entry.object);
     auto watcher = std::ranges::find_if(
         record.watchers,
         [&](const auto& known) { return known.Is(watch.target, from); });

@@ -69,7 +69,7 @@ void ObjectDirectory::EraseIfEmpty(const ObjectId& object) {
 
 void ObjectDirectory::On(absl::Time now, NodeRef from, const message::Ask& ask,
                          Commands& out) {
-  ObjectRecord& record = ShardOf(ask.object).records[ask.object];
+  ObjectRecord& record = RecordFor(now, ask.object);
   record.RemoveWaiting(from);
   if (record.deleted) {
     out.push_back(
@@ -237,9 +237,9 @@ void ObjectDirectory::On(absl::Time now, NodeRef from,
 
 // --- Writers. ---------------------------------------------------------------
 
-void ObjectDirectory::On(absl::Time, NodeRef from, const message::PutBegun& put,
-                         Commands& out) {
-  ObjectRecord& record = ShardOf(put.object).records[put.object];
+void ObjectDirectory::On(absl::Time now, NodeRef from,
+                         const message::PutBegun& put, Commands& out) {
+  ObjectRecord& record = RecordFor(now, put.object);
   const auto answer = [&](absl::StatusCode code) {
     out.push_back(Send{from, message::PutAnswer{.at = At(put.object),
                                                 .object = put.object,

@@ -24,6 +24,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
+#include "hoplite/base/id_prefix.h"
 #include "hoplite/base/random.h"
 #include "hoplite/core/broadcast/transfer_plan.h"
 #include "hoplite/core/command.h"
@@ -91,6 +92,9 @@ class ObjectDirectory {
   void OnFolded(absl::Time now, const event::PayloadsFolded& folded,
                 Commands& out);
 
+  // Deletes what begins so in all shards, here now or later, and refuses it.
+  void OnPrefixEnded(absl::Time now, const IdPrefix& prefix, Commands& out);
+
   // The head's verdict: the node's copies and waits are struck.
   void OnNodeLost(absl::Time now, NodeRef node, Commands& out);
   // Reductions watch their sources in the shard again: it has a new host, or
@@ -135,6 +139,9 @@ class ObjectDirectory {
   void GiveUp(ShardId shard, Commands& out);
   Shard& ShardOf(const ObjectId& object);
   ObjectRecord* FindRecord(const ObjectId& object);
+  // The object's record, new where there is none: a tombstone, where its id
+  // begins with a prefix that has ended.
+  ObjectRecord& RecordFor(absl::Time now, const ObjectId& object);
   ShardRef At(const ObjectId& object) const;
   void EraseIfEmpty(const ObjectId& object);
 
@@ -203,6 +210,11 @@ class ObjectDirectory {
   // True where the target's reduction had failed: the id is free again.
   bool ForgetFailed(const ObjectId& target);
   void EraseReduction(Reductions::iterator it);
+  // REQUIRES: it is not deleted.
+  void Delete(absl::Time now, const ObjectId& object, ObjectRecord& record,
+              Commands& out);
+  void MarkDeleted(absl::Time now, const ObjectId& object,
+                   ObjectRecord& record);
   void FinishDelete(const ObjectId& object, ObjectRecord& record,
                     Commands& out);
   // Puts what has come of a reduction into its target's record.
@@ -229,6 +241,9 @@ class ObjectDirectory {
   std::deque<ObjectId> ended_;  // targets of those that are here no more
   ServingLoads loads_;
   std::deque<std::pair<absl::Time, ObjectId>> tombstones_;
+  // The same prefixes, by age and by name.
+  std::deque<std::pair<absl::Time, IdPrefix>> ended_prefixes_;
+  absl::btree_set<IdPrefix> prefixes_;
   // Asks that wait and will not take the server that failed them, yet.
   std::deque<std::pair<absl::Time, ObjectId>> shy_;
   absl::btree_map<std::uint64_t, ObjectId> payloads_;  // by payload_sequence

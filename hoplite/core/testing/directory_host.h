@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "hoplite/base/id_prefix.h"
 #include "hoplite/core/directory/object_directory.h"
 #include "hoplite/core/testing/commands.h"
 #include "hoplite/core/testing/values.h"
@@ -96,6 +97,10 @@ class DirectoryHost {
               std::uint64_t request = 1) {
     Tell(node,
          message::DeleteAsk{.object = object, .request = RequestId(request)});
+  }
+  void EndPrefix(const IdPrefix& prefix) {
+    out.clear();
+    directory.OnPrefixEnded(now, prefix, out);
   }
   void Dropped(std::uint32_t node, const ObjectId& object,
                Generation generation) {
