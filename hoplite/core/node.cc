@@ -88,6 +88,7 @@ NodeStatus Node::Status() const {
   NodeStatus status{
       .self = parts.config.self,
       .is_head = parts.config.is_head,
+      .schedule = parts.config.schedule,
       .shards = parts.shard_map.assignments(),
       .directory_records = parts.directory.record_count(),
       .requests_waiting = parts.requests.size(),

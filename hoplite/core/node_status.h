@@ -12,6 +12,7 @@
 
 #include "absl/time/time.h"
 #include "hoplite/base/id.h"
+#include "hoplite/core/config.h"
 #include "hoplite/core/directory/shard_map.h"
 
 namespace hoplite {
@@ -43,6 +44,7 @@ struct PositionStatus {
 struct NodeStatus {
   NodeRef self;
   bool is_head = false;
+  Schedule schedule = Schedule::kHoplite;  // of the cluster
   std::vector<Member> members;
   std::vector<ShardAssignment> shards;     // the whole map
   std::vector<LocalObjectStatus> objects;  // on this node

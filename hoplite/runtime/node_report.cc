@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "hoplite/core/config.h"
 #include "nlohmann/json.hpp"
 
 namespace hoplite {
@@ -31,6 +32,8 @@ void ForEachCounter(Counters& counters, Visit visit) {
   visit("store_buffers", counters.store_buffers);
   visit("clients_connected", counters.clients_connected);
 }
+
+constexpr absl::string_view kPlainName = "plain";
 
 Json ToJson(NodeRef ref) {
   return {{"node", ref.node.value()}, {"incarnation", ref.incarnation.value()}};
@@ -207,6 +210,9 @@ NodeStatus ReadStatus(const Reader& reader) {
   NodeStatus status;
   status.self = reader.Object("self").Ref();
   status.is_head = reader.Value<bool>("is_head");
+  if (reader.Value<std::string>("schedule") == kPlainName) {
+    status.schedule = Schedule::kPlain;
+  }
   for (const Reader& member : reader.Items("members")) {
     status.members.push_back(
         {.ref = member.Ref(),
@@ -240,6 +246,8 @@ std::string ToJson(const NodeReport& report) {
   Json json;
   json["self"] = ToJson(status.self);
   json["is_head"] = status.is_head;
+  json["schedule"] =
+      status.schedule == Schedule::kPlain ? kPlainName : "hoplite";
   json["control_address"] = report.control_address;
   json["data_address"] = report.data_address;
   json["agent_address"] = report.agent_address;

@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "hoplite/base/digest.h"
 #include "hoplite/base/testing/status_matchers.h"
+#include "hoplite/core/config.h"
 
 namespace hoplite {
 namespace {
@@ -19,6 +20,7 @@ NodeReport Example() {
   const NodeRef one{.node = NodeId(1), .incarnation = Incarnation(4)};
   const NodeRef two{.node = NodeId(2), .incarnation = Incarnation(5)};
   report.status.self = two;
+  report.status.schedule = Schedule::kPlain;
   report.status.members = {{one, "a:1", "a:2", "a:3"},
                            {two, "[::1]:1", "[::1]:2"}};
   for (std::uint32_t i = 0; i < kShardCount; ++i) {
@@ -60,6 +62,8 @@ TEST(NodeReportTest, AReportSurvivesJson) {
   ASSERT_THAT(read, IsOk());
   EXPECT_EQ(read->status.shards, report.status.shards);
   EXPECT_EQ(read->status.members, report.status.members);
+  EXPECT_EQ(read->status.self, report.status.self);
+  EXPECT_EQ(read->status.schedule, Schedule::kPlain);
   EXPECT_EQ(read->status.objects[0].generation,
             report.status.objects[0].generation);
   EXPECT_EQ(read->status.objects[0].bytes, report.status.objects[0].bytes);
