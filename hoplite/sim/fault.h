@@ -89,13 +89,20 @@ struct Suspicion {
   NodeId node;
 };
 
+// Whoever made one of the objects that nodes have to do with is gone: all nodes
+// hear that the prefix of its id has ended.
+struct EndedPrefix {
+  absl::Time time;
+  std::uint64_t which = 0;  // modulo as many objects as there are
+};
+
 }  // namespace fault
 
 using Fault =
     std::variant<fault::BrokenStream, fault::SlowNode, fault::Crash,
                  fault::CrashAtEvent, fault::Restart, fault::BrokenControl,
                  fault::LateNews, fault::HeadCrash, fault::StoppedNode,
-                 fault::CutWay, fault::Suspicion>;
+                 fault::CutWay, fault::Suspicion, fault::EndedPrefix>;
 using FaultPlan = std::vector<Fault>;
 
 }  // namespace hoplite::sim

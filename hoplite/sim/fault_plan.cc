@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "hoplite/base/id_prefix.h"
+#include "hoplite/core/node_status.h"
 
 namespace hoplite::sim {
 namespace {
@@ -92,6 +96,10 @@ Fault DrawLateLoss(Draw& draw) {
                               draw.UpTo(kOutageMax), draw.UpTo(kOutageMax)};
 }
 
+Fault DrawEndedPrefix(Draw& draw) {
+  return fault::EndedPrefix{draw.Moment(), draw.random.Next()};
+}
+
 struct Kind {
   absl::string_view name;
   std::uint32_t FaultOptions::*count;
@@ -113,6 +121,7 @@ constexpr Kind kKinds[] = {
      DrawCrashAtEvent},
     {"restarts", &FaultOptions::restarts, true, DrawRestart},
     {"late_losses", &FaultOptions::late_losses, true, DrawLateLoss},
+    {"ended_prefixes", &FaultOptions::ended_prefixes, false, DrawEndedPrefix},
 };
 
 // A fault as it happens.
@@ -227,6 +236,23 @@ Happening Of(const fault::Suspicion& suspicion) {
           absl::StrCat("the head takes ", Name(suspicion.node), " for dead"),
           [suspicion](Simulation& simulation) {
             simulation.Suspect(suspicion.node);
+          }};
+}
+
+Happening Of(const fault::EndedPrefix& ended) {
+  return {ended.time, absl::ZeroDuration(), "the prefix of an id ends",
+          [which = ended.which](Simulation& simulation) {
+            std::set<ObjectId> objects;
+            for (NodeRef node : simulation.nodes()) {
+              const NodeStatus status = simulation.machine(node.node).Status();
+              for (const LocalObjectStatus& object : status.objects) {
+                objects.insert(object.object);
+              }
+            }
+            if (objects.empty()) return;
+            const auto ends =
+                std::next(objects.begin(), which % objects.size());
+            simulation.EndPrefix(IdPrefix::Of(*ends));
           }};
 }
 

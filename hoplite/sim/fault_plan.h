@@ -32,6 +32,7 @@ struct FaultOptions {
   std::uint32_t crashes_at_events = 0;
   std::uint32_t restarts = 0;
   std::uint32_t late_losses = 0;  // broken control, which one end notices late
+  std::uint32_t ended_prefixes = 0;
   absl::Duration within = absl::Milliseconds(20);  // of the start
   // How long nodes are stopped and ways are cut, at most. Beyond kDeadAfter
   // they count as dead.

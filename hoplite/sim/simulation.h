@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "hoplite/base/id_prefix.h"
 #include "hoplite/sim/client_model.h"
 #include "hoplite/sim/data_plane_model.h"
 #include "hoplite/sim/fault.h"
@@ -87,6 +88,9 @@ class Simulation final : private NodeHost {
   void DelayNews(NodeId node, absl::Time until);
   // The head takes the node for dead.
   void Suspect(NodeId node);
+
+  // All nodes hear that the prefix has ended.
+  void EndPrefix(const IdPrefix& prefix);
 
   // Runs until no request is open and nothing is under way, or the time is
   // `limit`; then tells the observers. May be called again.

@@ -107,6 +107,10 @@ void Simulation::TrySeek(NodeRef node, std::uint64_t number) {
        event::ReturnRequested{last_return_, slot(node.node).seeks->view});
 }
 
+void Simulation::EndPrefix(const IdPrefix& prefix) {
+  for (NodeRef node : nodes()) Tell(node.node, event::PrefixEnded{prefix});
+}
+
 void Simulation::LoseEachOther(NodeRef a, NodeRef b, absl::Duration noticed) {
   ++ages_[{a.node, b.node}];
   Tell(a.node, event::PeerLost{b});

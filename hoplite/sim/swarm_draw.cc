@@ -127,6 +127,14 @@ void DrawRareDeaths(Random random, SwarmOptions& options) {
   options.workload.delete_all = false;
 }
 
+// Objects whose makers are gone.
+void DrawEndedPrefixes(Random random, SwarmOptions& options) {
+  if (!random.Chance(1, 8)) return;
+  options.faults.ended_prefixes =
+      static_cast<std::uint32_t>(random.Between(1, 4));
+  options.workload.promises = false;
+}
+
 }  // namespace
 
 bool MayOutlastDeadlines(const SwarmOptions& options) {
@@ -179,6 +187,7 @@ SwarmOptions DrawSwarmOptions(std::uint64_t seed) {
   DrawDeaths(faults, options);
   DrawMemberFaults(random.Fork(), options);
   DrawRareDeaths(random.Fork(), options);
+  DrawEndedPrefixes(random.Fork(), options);
   return options;
 }
 

@@ -24,7 +24,8 @@ std::vector<RequestKey> History::On(const ObjectId& object, Kind kind) const {
 }
 
 bool History::DeleteAsked(const ObjectId& object) const {
-  return !On(object, Kind::kDelete).empty();
+  return ended_prefixes_.contains(IdPrefix::Of(object)) ||
+         !On(object, Kind::kDelete).empty();
 }
 
 bool History::DeletedBefore(const ObjectId& object, absl::Time time) const {
@@ -134,6 +135,8 @@ void History::OnEvent(absl::Time now, NodeRef node, const Event& event) {
     Note(node, filled->request, &RequestRecord::filled);
   } else if (const auto* over = std::get_if<event::RequestCancelled>(&event)) {
     Note(node, over->request, &RequestRecord::cancelled);
+  } else if (const auto* ended = std::get_if<event::PrefixEnded>(&event)) {
+    ended_prefixes_.insert(ended->prefix);
   }
 }
 

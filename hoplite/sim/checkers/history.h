@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "hoplite/base/id_prefix.h"
 #include "hoplite/core/event.h"
 #include "hoplite/sim/client_model.h"
 #include "hoplite/sim/content.h"
@@ -48,6 +49,7 @@ class History final : public Observer {
   // All requests of one kind that name the object, in the order asked.
   std::vector<RequestKey> On(const ObjectId& object,
                              RequestRecord::Kind kind) const;
+  // By a client, or by the end of its id's prefix.
   bool DeleteAsked(const ObjectId& object) const;
   // True where a Delete of the object was answered with success before `time`.
   bool DeletedBefore(const ObjectId& object, absl::Time time) const;
@@ -77,6 +79,7 @@ class History final : public Observer {
   std::map<RequestKey, RequestRecord> requests_;
   std::map<ObjectId, std::vector<RequestKey>> by_object_;
   std::set<RequestKey> open_;
+  std::set<IdPrefix> ended_prefixes_;
 };
 
 }  // namespace hoplite::sim
