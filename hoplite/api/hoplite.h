@@ -105,8 +105,10 @@ class Client {
 
   // Done when no node serves the object any more; buffers that are held stay
   // readable, and their memory comes back with them. The id stays taken, for
-  // ten minutes or until there are thousands of newer such ids.
-  // Errors: kNotFound: there is no such object, or it is deleted already.
+  // ten minutes or until there are thousands of newer such ids. An object that
+  // is waited for, by Gets or a Reduce, may be deleted before it is put.
+  // Errors: kNotFound: there is no such object, and nobody waits for it, or it
+  // is deleted already.
   absl::Status Delete(const ObjectId& id, CallOptions options = {});
   Future<void> DeleteAsync(const ObjectId& id, CallOptions options = {});
 

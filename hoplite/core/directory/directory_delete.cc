@@ -18,7 +18,10 @@ void ObjectDirectory::On(absl::Time now, NodeRef from,
   if (Defer(from, ask.object, ask)) return;
   ObjectRecord* record = FindRecord(ask.object);
   auto reduction = reductions_.find(ask.object);
-  const bool known = record != nullptr && (record->exists() || record->deleted);
+  // Also one that is only waited for: those who wait are told.
+  const bool known = record != nullptr &&
+                     (record->exists() || record->deleted ||
+                      !record->waiting.empty() || !record->watchers.empty());
   if (!known && reduction == reductions_.end()) {
     out.push_back(
         Send{from, message::DeleteAnswer{.object = ask.object,

@@ -248,6 +248,14 @@ TEST_F(NewsTest, ADeletedSourceIsGone) {
   EXPECT_EQ(News()->state, SourceState::kGone) << "while the tombstone stands";
 }
 
+// A Reduce waited for ever for a source that its maker had given up before it
+// was put: Delete said that there was no such object, and told nobody.
+TEST_F(NewsTest, ASourceThatIsDeletedBeforeItIsPutIsGone) {
+  Watch();
+  host_.Delete(3, Id(1));
+  EXPECT_EQ(News()->state, SourceState::kGone);
+}
+
 TEST_F(NewsTest, AnAbortedSourceNeverWas) {
   Watch();
   host_.PutStream(2, Id(1));

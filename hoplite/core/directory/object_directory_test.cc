@@ -527,11 +527,9 @@ TEST_F(ObjectDirectoryTest, WhatWasDroppedBeforeDoesNotCount) {
 TEST_F(ObjectDirectoryTest, DeletingWhatIsNotThereIsNotFound) {
   host_.Delete(2, kObject);
   EXPECT_EQ(DeleteAnswer(2), absl::StatusCode::kNotFound);
-  host_.Ask(3, kObject);
-  host_.Delete(2, kObject);
-  EXPECT_EQ(DeleteAnswer(2), absl::StatusCode::kNotFound);
   host_.Put(4, kObject);
-  EXPECT_EQ(host_.ServerOf(3), 4u) << "whoever waits goes on";
+  host_.Ask(3, kObject);
+  EXPECT_EQ(host_.ServerOf(3), 4u) << "it left nothing";
 }
 
 TEST_F(ObjectDirectoryTest, ADeletedIdAnswersNotFound) {
@@ -571,6 +569,14 @@ TEST_F(ObjectDirectoryTest, DeleteEndsGetsAndPutsThatWait) {
   const std::size_t told = Sent<message::Refusal>(host_.out).size() +
                            Sent<message::Drop>(host_.out).size();
   EXPECT_EQ(told, 4u) << "2, 4, 5 and 6 each once";
+}
+
+TEST_F(ObjectDirectoryTest, DeleteEndsGetsOfWhatWasNeverPut) {
+  host_.Ask(4, kObject);
+  host_.Delete(7, kObject);
+  EXPECT_EQ(Sent<message::Refusal>(host_.out).size(), 1u);
+  host_.PutBegins(2, kObject);
+  EXPECT_EQ(PutAnswer(2), absl::StatusCode::kNotFound);
 }
 
 TEST_F(ObjectDirectoryTest, AnUnsealedPutCanBeDeleted) {
