@@ -86,11 +86,13 @@ void NodeLife::Run(absl::Time now, std::vector<Event>& batch) {
     if (std::holds_alternative<event::RoomFreed>(event)) {
       room_freed_waits_ = false;
     }
+    transfer_log_.Saw(now, event);
     Handle(now, event);
   }
   events_handled_ += batch.size();
   batch.clear();
   if (!ended_) HandleTimeout(now);
+  for (const Command& command : commands_) transfer_log_.Saw(now, command);
   executor_.Execute(commands_);
   commands_.clear();
 }
@@ -211,6 +213,12 @@ NodeReport NodeLife::Report() {
   report.socket_path = socket_path();
   report.process = getpid();
   return report;
+}
+
+std::vector<TransferRecord> NodeLife::Transfers() {
+  std::vector<TransferRecord> records;
+  loop_.Inspect([&] { records = transfer_log_.Records(); });
+  return records;
 }
 
 }  // namespace hoplite

@@ -32,6 +32,7 @@
 #include "hoplite/runtime/node_options.h"
 #include "hoplite/runtime/node_report.h"
 #include "hoplite/runtime/request_port.h"
+#include "hoplite/runtime/transfer_log.h"
 #include "hoplite/store/object_store.h"
 
 namespace hoplite {
@@ -75,6 +76,7 @@ class NodeLife final : private LoopBody {
   void Deliver(Event event) { loop_.Deliver(std::move(event)); }
   RequestId NewRequest() { return requests_.NewRequest(); }
   NodeReport Report();
+  std::vector<TransferRecord> Transfers();
   std::string control_address() const { return transports_.control->address(); }
   std::string socket_path() const;
 
@@ -103,6 +105,7 @@ class NodeLife final : private LoopBody {
   Commands commands_;
   bool ended_ = false;
   CommandExecutor executor_;
+  TransferLog transfer_log_;
 
   ControlLoop loop_;
   std::unique_ptr<ClientService> clients_;  // null: it serves none

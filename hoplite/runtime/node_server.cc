@@ -250,4 +250,10 @@ NodeReport NodeServer::Report() {
   return report;
 }
 
+std::vector<TransferRecord> NodeServer::Transfers() {
+  const LifePtr present = life();
+  return present == nullptr ? std::vector<TransferRecord>()
+                            : present->Transfers();
+}
+
 }  // namespace hoplite

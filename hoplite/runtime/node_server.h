@@ -19,6 +19,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -32,6 +33,7 @@
 #include "hoplite/runtime/node_life.h"
 #include "hoplite/runtime/node_options.h"
 #include "hoplite/runtime/request_port.h"
+#include "hoplite/runtime/transfer_log.h"
 
 namespace hoplite {
 
@@ -72,6 +74,9 @@ class NodeServer final : public RequestPort {
   // and refuse later Puts and Reduces of one with kNotFound: ten minutes, or
   // until 4,096 later prefixes. A later life knows nothing of it.
   void EndPrefix(const IdPrefix& prefix);
+
+  // What has been pulled into this node in this life: the last ones.
+  std::vector<TransferRecord> Transfers();
 
   RequestId NewRequest() override;
   void Submit(Event event, std::shared_ptr<RequestObserver> observer) override;
