@@ -9,6 +9,7 @@ namespace hoplite::cli {
 
 int StartCommand(int argc, char** argv);
 int StatusCommand(int argc, char** argv);
+int TraceCommand(int argc, char** argv);
 int PutCommand(int argc, char** argv);
 int GetCommand(int argc, char** argv);
 int DeleteCommand(int argc, char** argv);

@@ -26,6 +26,7 @@ constexpr Command kCommands[] = {
     {"start", StartCommand, "(--head | --join=HOST:PORT)",
      "run a node, in the foreground"},
     {"status", StatusCommand, "", "show nodes, shards, objects, transfers"},
+    {"trace", TraceCommand, "-o FILE", "write what tasks have run, and when"},
     {"put", PutCommand, "FILE [--id=ID]", "put a file's bytes"},
     {"get", GetCommand, "ID -o FILE", "wait for an object and write it"},
     {"delete", DeleteCommand, "ID…", "delete objects everywhere"},

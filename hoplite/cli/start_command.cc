@@ -18,6 +18,7 @@
 #include "hoplite/cli/bench_options.h"
 #include "hoplite/cli/command_line.h"
 #include "hoplite/cli/commands.h"
+#include "hoplite/cli/companion.h"
 #include "hoplite/cli/files.h"
 #include "hoplite/cli/undo_at_signal.h"
 #include "hoplite/net/host_port.h"
@@ -181,17 +182,38 @@ absl::StatusOr<NodeOptions> OptionsOf(const cxxopts::ParseResult& parsed) {
   return options;
 }
 
+// What is linked in to run beside a node, and is wanted; else null.
+absl::StatusOr<std::unique_ptr<Companion>> CompanionOf(
+    const cxxopts::ParseResult& parsed, NodeOptions& options) {
+  if (TheCompanion().make == nullptr || parsed.count("no-tasks") > 0) {
+    return nullptr;
+  }
+  absl::StatusOr<std::unique_ptr<Companion>> companion =
+      TheCompanion().make(TextOf(parsed, "resources"), options);
+  if (companion.ok()) return companion;
+  return absl::IsInvalidArgument(companion.status())
+             ? UsageError(
+                   absl::StrCat("--resources: ", companion.status().message()))
+             : StartError(companion.status());
+}
+
 absl::Status Start(const cxxopts::ParseResult& parsed) {
   HOPLITE_RETURN_IF_ERROR(Positionals(parsed, 0, 0, "").status());
-  HOPLITE_ASSIGN_OR_RETURN(const NodeOptions options, OptionsOf(parsed));
+  HOPLITE_ASSIGN_OR_RETURN(NodeOptions options, OptionsOf(parsed));
   HOPLITE_RETURN_IF_ERROR(CheckDescriptors());
   std::signal(SIGPIPE, SIG_IGN);
   sigset_t caught;
   HOPLITE_ASSIGN_OR_RETURN(const Descriptor signals, CatchSignals(caught));
+  HOPLITE_ASSIGN_OR_RETURN(const std::unique_ptr<Companion> companion,
+                           CompanionOf(parsed, options));
   const absl::StatusOr<std::unique_ptr<NodeServer>> started =
       StartUnlessEnded(options, signals);
   if (!started.ok()) return StartError(started.status());
   NodeServer* const node = started->get();
+  if (companion != nullptr) {
+    const absl::Status begun = companion->Begin(*node);
+    if (!begun.ok()) return StartError(begun);
+  }
   const NodeReport report = node->Report();
   const std::uint32_t number = report.status.self.node.value();
   HOPLITE_RETURN_IF_ERROR(
@@ -205,6 +227,7 @@ absl::Status Start(const cxxopts::ParseResult& parsed) {
   WaitForTheEnd(signals, parsed.count("end-with-input") > 0);
   // Who does not want to wait sends the signal again.
   pthread_sigmask(SIG_UNBLOCK, &caught, nullptr);
+  if (companion != nullptr) companion->End();
   node->Stop();
   return absl::OkStatus();
 }
@@ -245,6 +268,13 @@ int StartCommand(int argc, char** argv) {
       "TIME")("end-with-input", "Stop at the end of standard input, too")(
       "record", "Record this node's log, for `hoplite replay`",
       cxxopts::value<std::string>(), "FILE");
+  if (TheCompanion().make != nullptr) {
+    options.add_options()("resources",
+                          "What tasks may use here, as cpu=4,gpu=1 (default: "
+                          "the processors of this machine)",
+                          cxxopts::value<std::string>(), "NAME=AMOUNT,…")(
+        "no-tasks", "Move objects only, run no tasks");
+  }
   AddJsonOption(options);
   return RunCommand(options, argc, argv, Start);
 }

@@ -1,8 +1,11 @@
 #include <iostream>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "hoplite/base/status_macros.h"
 #include "hoplite/cli/command_line.h"
 #include "hoplite/cli/commands.h"
+#include "hoplite/cli/companion.h"
 #include "hoplite/cli/status_text.h"
 #include "hoplite/runtime/node_report.h"
 
@@ -17,7 +20,18 @@ absl::Status Show(const cxxopts::ParseResult& parsed) {
   HOPLITE_ASSIGN_OR_RETURN(const NodeReport report,
                            client->Report({.timeout = TimeLeft(deadline)}));
   const bool json = parsed.count("json") > 0;
-  std::cout << (json ? ToJson(report) : StatusText(report)) << std::endl;
+  std::string text = json ? ToJson(report) : StatusText(report);
+  if (TheCompanion().report != nullptr) {
+    // A node without one has nothing to add.
+    const absl::StatusOr<std::string> tasks =
+        TheCompanion().report(report.socket_path, deadline);
+    if (tasks.ok() && json) {
+      text.insert(text.size() - 1, absl::StrCat(",\"tasks\":", *tasks));
+    } else if (tasks.ok()) {
+      absl::StrAppend(&text, "\n", TheCompanion().text(*tasks));
+    }
+  }
+  std::cout << text << std::endl;
   return absl::OkStatus();
 }
 
