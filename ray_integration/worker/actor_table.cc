@@ -146,12 +146,12 @@ void ActorTable::Created(const TaskPtr& creation, const absl::Status& status) {
   owned.state.phase = ActorPhase::kAlive;
   owned.state.at = creation->worker;
   by_worker_[creation->worker.process] = actor;
-  Tell(actor, owned);
+  Tell(owned);
   // From here on it lives as long as others refer to it.
   if (std::erase(creation->held, actor) > 0) objects_.LetGo(actor);
 }
 
-void ActorTable::Tell(const ObjectId& actor, Owned& owned) {
+void ActorTable::Tell(Owned& owned) {
   for (const Endpoint& watcher : owned.watchers) {
     surroundings_.Send(watcher, owned.state);
   }
@@ -169,7 +169,7 @@ void ActorTable::End(const ObjectId& actor, Owned& owned,
   for (const ObjectId& id : std::exchange(owned.creation->held, {})) {
     objects_.LetGo(id);
   }
-  Tell(actor, owned);
+  Tell(owned);
 }
 
 void ActorTable::Kill(const ObjectId& actor) {
@@ -279,7 +279,7 @@ void ActorTable::OnWorkerEnded(const ProcessId& worker,
     owned.state.why = ToInfo(died);
     const TaskPtr creation = owned.creation;
     creation->info.incarnation = owned.state.incarnation;
-    Tell(actor, owned);
+    Tell(owned);
     const std::vector<ObjectId> held = std::exchange(creation->held, {});
     ++creation->info.attempt;
     tasks_.Submit(creation);

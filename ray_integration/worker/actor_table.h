@@ -75,7 +75,7 @@ class ActorTable {
   };
 
   Called& CalledOf(const ObjectId& actor);
-  void Tell(const ObjectId& actor, Owned& owned);
+  void Tell(Owned& owned);
   void End(const ObjectId& actor, Owned& owned, const absl::Status& why);
   void SendWhatMay(const ObjectId& actor);
   void Send(Called& called, const TaskPtr& call);

@@ -124,6 +124,7 @@ absl::Status ProcessRuntime::Register(const NodeReport& report) {
     }
     return absl::UnavailableError("the node's agent does not answer");
   }
+  std::string own_socket;
   {
     MutexLock lock(mutex_);
     HOPLITE_RETURN_IF_ERROR(ToStatus(registered_->error));
@@ -138,12 +139,10 @@ absl::Status ProcessRuntime::Register(const NodeReport& report) {
     peers_.Introduce(hello);
     peers_.SetHome(home_);
     peers_.SetSockets(registered_->sockets);
+    own_socket = absl::StrCat("unix:", registered_->sockets,
+                              self_.process.worker.value());
   }
-  HOPLITE_RETURN_IF_ERROR(
-      peers_
-          .Listen(absl::StrCat("unix:", registered_->sockets,
-                               self_.process.worker.value()))
-          .status());
+  HOPLITE_RETURN_IF_ERROR(peers_.Listen(own_socket).status());
   // Now others may be sent here.
   MutexLock lock(mutex_);
   SendAgent(home_, hello);
