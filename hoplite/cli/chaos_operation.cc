@@ -163,8 +163,9 @@ ChaosVerdict ChaosOperation::Judge(std::size_t index, const ChaosCall& call,
     case absl::StatusCode::kUnavailable:
       return disturbed_ ? ChaosVerdict::kRight : ChaosVerdict::kWrong;
     case absl::StatusCode::kNotFound:
-      // Its objects are deleted when it is done.
-      return disturbed_ && (hit || done()) ? ChaosVerdict::kRight
+      // Its objects are deleted when it is done, also one that is only now
+      // being put: a reduction that needed it no more had waited for it.
+      return done() || (disturbed_ && hit) ? ChaosVerdict::kRight
                                            : ChaosVerdict::kWrong;
     case absl::StatusCode::kAlreadyExists: {
       const bool again = call.kind == ChaosCallKind::kPut
