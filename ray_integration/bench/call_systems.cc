@@ -100,20 +100,19 @@ absl::StatusOr<CallSystems> CallSystems::Create(
   const auto find = [&](const char* path) {
     return std::filesystem::absolute(runfiles->Rlocation(path));
   };
+  // What is built lies elsewhere than what is not.
   CallSystems systems(
+      find("hoplite/ray_integration/cli/hoplite"),
+      find("hoplite/ray_integration/bench/hoplite_calls"),
       find("hoplite/ray_integration/bench/ray_calls.py").parent_path(),
-      find("hoplite/ray_integration/cli/hoplite"), options);
+      options);
   for (const std::string& path :
-       {systems.node_program_, systems.File("hoplite_calls")}) {
+       {systems.node_program_, systems.calls_program_}) {
     if (!std::filesystem::exists(path)) {
       return absl::NotFoundError(absl::StrCat(path, " is not there"));
     }
   }
   return systems;
-}
-
-std::string CallSystems::File(absl::string_view name) const {
-  return absl::StrCat(folder_, "/", name);
 }
 
 std::vector<std::string> CallSystems::PlanWords() const {
@@ -131,7 +130,7 @@ absl::StatusOr<CallRow> CallSystems::MeasureHoplite() const {
                   absl::StrCat("--socket=", folder->path(), "/node")}));
   HOPLITE_ASSIGN_OR_RETURN(const std::string socket, SocketOf(node));
   std::vector<std::string> words = PlanWords();
-  words.insert(words.begin(), File("hoplite_calls"));
+  words.insert(words.begin(), calls_program_);
   auto row = RowOf(
       "hoplite",
       StartChild(std::move(words), {absl::StrCat("HOPLITE_NODE=", socket)}));
@@ -143,7 +142,8 @@ absl::StatusOr<CallRow> CallSystems::MeasureHoplite() const {
 absl::Status CallSystems::InstallRay() const {
   HOPLITE_ASSIGN_OR_RETURN(
       const Child installer,
-      StartChild({File("install_ray.sh"), kRayVersion, RayFolder()}));
+      StartChild({absl::StrCat(ray_folder_, "/install_ray.sh"), kRayVersion,
+                  RayFolder()}));
   const auto code =
       installer.process->Wait(SystemClock::Now() + kInstallTimeout);
   if (code.ok() && *code == 0) return absl::OkStatus();
@@ -157,8 +157,8 @@ absl::StatusOr<CallRow> CallSystems::MeasureRay(
   HOPLITE_ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFolder> folder,
                            TemporaryFolder::Create());
   std::vector<std::string> words = {
-      absl::StrCat(RayFolder(), "/venv/bin/python"), File("ray_calls.py"),
-      folder->path()};
+      absl::StrCat(RayFolder(), "/venv/bin/python"),
+      absl::StrCat(ray_folder_, "/ray_calls.py"), folder->path()};
   for (std::string& word : PlanWords()) words.push_back(std::move(word));
   words.insert(words.end(), programs.begin(), programs.end());
   return RowOf("ray", StartChild(std::move(words)));

@@ -44,20 +44,21 @@ class CallSystems {
   absl::StatusOr<CallRow> MeasureRayCpp() const;
 
  private:
-  CallSystems(std::string folder, std::string node_program,
-              const CallBenchOptions& options)
-      : folder_(std::move(folder)),
-        node_program_(std::move(node_program)),
+  CallSystems(std::string node_program, std::string calls_program,
+              std::string ray_folder, const CallBenchOptions& options)
+      : node_program_(std::move(node_program)),
+        calls_program_(std::move(calls_program)),
+        ray_folder_(std::move(ray_folder)),
         options_(options) {}
 
-  std::string File(absl::string_view name) const;
   // The words that CallPlan::Parse reads.
   std::vector<std::string> PlanWords() const;
   absl::StatusOr<CallRow> MeasureRay(
       const std::vector<std::string>& programs) const;
 
-  std::string folder_;  // of this package's files
   std::string node_program_;
+  std::string calls_program_;
+  std::string ray_folder_;  // of what measures Ray
   CallBenchOptions options_;
 };
 
